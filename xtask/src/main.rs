@@ -5,6 +5,7 @@ mod chaos;
 mod clients;
 mod codegen;
 mod components;
+mod doctor;
 mod explain;
 mod facts;
 mod integration;
@@ -47,6 +48,7 @@ enum Command {
     Components(components::Options),
     Integration(integration::Options),
     Clients(clients::Options),
+    Doctor(doctor::Options),
     Release(release::Options),
 }
 
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Command::Components(options) => components::run(&options),
         Command::Integration(options) => integration::run(&options),
         Command::Clients(options) => clients::run(&options),
+        Command::Doctor(options) => doctor::run(&options),
         Command::Release(options) => release::run(&options),
     };
     match outcome {

@@ -58,7 +58,7 @@ async fn unusable_settings_are_refused_at_the_start() {
         ("kind: Policy", &[], "Object 'apiVersion' is missing in"),
         (METADATA, &["--audit-webhook-config-file=DIR/policy.yaml"], "initializing audit webhook: "),
     ] {
-        let failure = Audited::try_start(policy, flags).await.map(|_| ()).unwrap_err().to_string();
+        let failure = Audited::try_start(policy, flags).await.err().unwrap().to_string();
         assert!(failure.contains(reason), "{failure}");
     }
 }

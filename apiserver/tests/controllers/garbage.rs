@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, blocked_owner, map, owner};
+use crate::world::{DEFINITIONS, World, blocked_owner, map, owner};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dependents_follow_their_owner_in_the_background() {
@@ -167,37 +167,14 @@ async fn an_owner_of_an_unknown_kind_decides_nothing_until_the_kind_is_served() 
     world.own("owned", &[unknown]).await;
     world.settle().await;
     assert!(world.get(&map("owned")).await.is_some());
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "foos.example.com"},
-        "spec": {
-            "group": "example.com", "scope": "Namespaced", "names": {"plural": "foos", "kind": "Foo"},
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": {"type": "object"}},
-            }],
-        },
-    });
-    world.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition).await;
+    world.define_foos("Namespaced").await;
     world.gone(&map("owned")).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dependents_follow_custom_objects_when_their_definition_is_deleted() {
     let world = World::start().await;
-    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "foos.example.com"},
-        "spec": {
-            "group": "example.com", "scope": "Cluster", "names": {"plural": "foos", "kind": "Foo"},
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": {"type": "object"}},
-            }],
-        },
-    });
-    world.create(definitions, &definition).await;
+    let definition = world.define_foos("Cluster").await;
     let foos = "/apis/example.com/v1/foos";
     world.until("the kind is served", async || world.get(foos).await.is_some()).await;
     let foo = json!({"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "a"}});
@@ -205,11 +182,11 @@ async fn dependents_follow_custom_objects_when_their_definition_is_deleted() {
     world.own("owned", &[owner(&foo)]).await;
     world.settle().await;
     assert!(world.get(&map("owned")).await.is_some());
-    world.delete(&format!("{definitions}/foos.example.com")).await;
-    world.gone(&format!("{definitions}/foos.example.com")).await;
+    world.delete(&format!("{DEFINITIONS}/foos.example.com")).await;
+    world.gone(&format!("{DEFINITIONS}/foos.example.com")).await;
     // The kind may be gone before its dependents are examined; then they wait until it is served again.
     if world.get(&map("owned")).await.is_some() {
-        world.create(definitions, &definition).await;
+        world.create(DEFINITIONS, &definition).await;
     }
     world.gone(&map("owned")).await;
 }

@@ -35,18 +35,7 @@ async fn a_namespace_ends_with_its_content() {
 #[tokio::test(flavor = "multi_thread")]
 async fn custom_objects_end_with_their_namespace() {
     let world = World::start().await;
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "foos.example.com"},
-        "spec": {
-            "group": "example.com", "scope": "Namespaced", "names": {"plural": "foos", "kind": "Foo"},
-            "versions": [{
-                "name": "v1", "served": true, "storage": true,
-                "schema": {"openAPIV3Schema": {"type": "object"}},
-            }],
-        },
-    });
-    world.create("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", &definition).await;
+    world.define_foos("Namespaced").await;
     world.create_namespace("own").await;
     let foos = "/apis/example.com/v1/namespaces/own/foos";
     world.until("the kind is served", async || world.get(foos).await.is_some()).await;

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 use apiserver::testing::{TestServer, TestServerBuilder};
 use serde_json::{Value, json};
 
+pub(crate) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
 /// Maximum time until a controller has done its work.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -31,6 +33,23 @@ impl World {
     /// Creates an object of the core group, `apps` or any other, from its path.
     pub(crate) async fn create(&self, path: &str, object: &Value) -> Value {
         self.call("POST", path, object).await.unwrap()
+    }
+
+    /// Defines the kind `Foo` of `example.com/v1`, and returns the definition.
+    pub(crate) async fn define_foos(&self, scope: &str) -> Value {
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": {"name": "foos.example.com"},
+            "spec": {
+                "group": "example.com", "scope": scope, "names": {"plural": "foos", "kind": "Foo"},
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true,
+                    "schema": {"openAPIV3Schema": {"type": "object"}},
+                }],
+            },
+        });
+        self.create(DEFINITIONS, &definition).await;
+        definition
     }
 
     pub(crate) async fn create_namespace(&self, name: &str) -> Value {

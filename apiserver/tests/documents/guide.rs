@@ -6,10 +6,8 @@ use crate::page::{PAGES, files, fits, steps};
 use crate::session::{File, Program, Step};
 use crate::{read, workspace};
 
-const APISERVER: Program = Program { name: "apiserver", path: env!("CARGO_BIN_EXE_apiserver") };
-
 follow_pages! {
-    "apiserver", &[APISERVER];
+    "apiserver", &[Program { name: "apiserver", path: env!("CARGO_BIN_EXE_apiserver").into() }];
     the_page_on_start_shows_the_output_that_there_is => "operate/start.md",
     the_page_on_kubectl_shows_the_output_that_there_is => "operate/kubectl.md",
     the_page_on_users_shows_the_output_that_there_is => "operate/users.md",

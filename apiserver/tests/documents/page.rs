@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::session::{File, Program, Session, Step};
 
-/// The pages whose commands are run, each with the program that its commands start.
-pub(crate) const PAGES: [(&str, &str); 24] = [
+/// The pages whose commands are run, each with the program whose package has its test.
+pub(crate) const PAGES: [(&str, &str); 27] = [
     ("operate/start.md", "apiserver"),
     ("operate/kubectl.md", "apiserver"),
     ("operate/users.md", "apiserver"),
@@ -21,6 +21,7 @@ pub(crate) const PAGES: [(&str, &str); 24] = [
     ("operate/monitoring.md", "apiserver"),
     ("test/servers.md", "apiserver"),
     ("author/first.md", "zoo"),
+    ("author/kubebuilder.md", "zoo"),
     ("author/validation.md", "zoo"),
     ("author/defaults.md", "zoo"),
     ("author/immutability.md", "zoo"),
@@ -31,7 +32,9 @@ pub(crate) const PAGES: [(&str, &str); 24] = [
     ("author/versions.md", "zoo"),
     ("author/admission.md", "zoo"),
     ("author/controllers.md", "zoo"),
+    ("author/extension.md", "zoo"),
     ("author/deploying.md", "zoo"),
+    ("author/upgrading.md", "zoo"),
     ("author/actions.md", "fleet"),
     ("author/storage.md", "library"),
 ];

@@ -16,8 +16,8 @@ const ETCD_VARIABLE: &str = "ORLOP_ETCD";
 /// Seconds after which the commands of a page are ended.
 const TIMEOUT_SECONDS: &str = "180";
 
-/// The ports that pages name: those of the server, and of etcd for clients and for other members.
-const PORTS: [u16; 3] = [6443, 2379, 2380];
+/// The ports that pages name: those of the server, of an extension server, and of etcd for clients and for other members.
+const PORTS: [u16; 4] = [6443, 7555, 2379, 2380];
 
 /// A command, and the output that the page shows.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,12 +34,12 @@ pub(crate) struct File {
 }
 
 /// A server that pages start.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Program {
     /// Its name in the commands.
     pub(crate) name: &'static str,
     /// The built file.
-    pub(crate) path: &'static str,
+    pub(crate) path: PathBuf,
 }
 
 /// The place in which the commands run.
@@ -64,7 +64,7 @@ impl Session {
         session.provide("kubectl", std::env::var_os(KUBECTL_VARIABLE));
         session.provide("etcd", std::env::var_os(ETCD_VARIABLE));
         for program in programs {
-            session.provide_server(*program);
+            session.provide_server(program);
         }
         for file in files {
             let content = session.with_free_ports(&file.content);
@@ -88,11 +88,11 @@ impl Session {
     }
 
     /// Provides a server whose default port is free.
-    fn provide_server(&self, program: Program) {
+    fn provide_server(&self, program: &Program) {
         let script = format!(
             "#!/bin/sh\nfor argument; do\n  case $argument in\n    storage|kubeconfig|token|test|manifests|help|--help|--version|--secure-port=*) \
              exec '{server}' \"$@\";;\n  esac\ndone\nexec '{server}' --secure-port={port} \"$@\"\n",
-            server = program.path,
+            server = program.path.display(),
             port = self.ports[0],
         );
         let path = self.programs().join(program.name);

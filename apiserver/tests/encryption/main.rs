@@ -303,13 +303,11 @@ async fn configurations_that_cannot_be_used_are_refused_at_the_start() {
     ] {
         write_config(&config, providers);
         let flag = format!("--encryption-provider-config={}", config.display());
-        let failure =
-            TestServer::builder().memory().flag(flag).start().await.map(|_| ()).unwrap_err().to_string();
+        let failure = TestServer::builder().memory().flag(flag).start().await.err().unwrap().to_string();
         assert!(failure.contains(reason), "{failure}");
     }
     let flag = "--encryption-provider-config-automatic-reload";
-    let failure =
-        TestServer::builder().memory().flag(flag).start().await.map(|_| ()).unwrap_err().to_string();
+    let failure = TestServer::builder().memory().flag(flag).start().await.err().unwrap().to_string();
     assert!(failure.contains("must be set with --encryption-provider-config"), "{failure}");
 }
 

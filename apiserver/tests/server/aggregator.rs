@@ -8,7 +8,7 @@ use http_body_util::{BodyExt as _, Full};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::client::{Connection, Protocol, tls};
+use crate::client::{ADMIN, Connection, Protocol, request, tls};
 use crate::custom_resources::{Client, condition};
 
 mod extension;
@@ -118,8 +118,7 @@ async fn discovery_and_openapi_show_extension_servers() {
     assert!(names.contains(&GROUP) && names.contains(&"apps"), "{names:?}");
 
     let version = async |client: &mut Client| {
-        let request = Request::get("/apis").header("host", "localhost").header("accept", AGGREGATED);
-        let request = request.header("authorization", "Bearer admin-token").body(Full::default()).unwrap();
+        let request = request("GET", "/apis", &[ADMIN, ("accept", AGGREGATED)], &Value::Null);
         let list = client.0.send(request).await.json();
         let groups = list["items"].as_array().unwrap();
         let group = groups.iter().find(|group| group["metadata"]["name"] == GROUP);
@@ -206,12 +205,8 @@ async fn services_that_are_not_there_say_why() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn watches_are_streamed_and_protocols_changed() {
     let (server, _client, _extension) = started().await;
-    let Connection::Http2(mut sender) = Connection::open(&server, Protocol::Http2).await else {
-        panic!("HTTP/2")
-    };
-    let watch = Request::get(format!("https://localhost{}?watch=true", flunders()));
-    let watch = watch.header("authorization", "Bearer admin-token").body(Full::default()).unwrap();
-    let mut events = sender.send_request(watch).await.unwrap().into_body();
+    let mut watcher = Connection::open(&server, Protocol::Http2).await;
+    let mut events = watcher.stream(&format!("{}?watch=true", flunders())).await;
     let mut text = String::new();
     while !text.contains("event 2\n") {
         let frame = tokio::time::timeout(Duration::from_secs(10), events.frame()).await.expect("an event");

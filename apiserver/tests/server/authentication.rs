@@ -16,13 +16,10 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use rcgen::{BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair};
 use rustls::ClientConfig;
-use rustls::client::ResolvesClientCert;
-use rustls::sign::CertifiedKey;
-use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 
-use super::client::{Answer, Connection, Protocol, tls_with};
+use super::client::{Answer, Connection, Protocol, request, showing, tls_with};
 
 const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const TOKEN_REVIEW: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
@@ -54,26 +51,7 @@ impl Authority {
         parameters.distinguished_name.push(DnType::CommonName, common_name);
         parameters.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
         let certificate = parameters.signed_by(&key, &self.issuer).unwrap().der().clone();
-        let private = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
-        let signer = rustls::crypto::ring::sign::any_supported_type(&private).unwrap();
-        let mut config = server.client_tls(&["h2"]);
-        config.client_auth_cert_resolver =
-            Arc::new(Shown(Arc::new(CertifiedKey::new(vec![certificate], signer))));
-        Arc::new(config)
-    }
-}
-
-/// Shows one certificate, whatever authorities the server names.
-#[derive(Debug)]
-struct Shown(Arc<CertifiedKey>);
-
-impl ResolvesClientCert for Shown {
-    fn resolve(&self, _: &[&[u8]], _: &[rustls::SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        Some(self.0.clone())
-    }
-
-    fn has_certs(&self) -> bool {
-        true
+        showing(server, certificate, &key)
     }
 }
 
@@ -87,16 +65,7 @@ async fn send(
     headers: &[(&str, &str)],
     body: Value,
 ) -> Answer {
-    let mut request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("host", "localhost")
-        .header("content-type", "application/json");
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let body = if body.is_null() { String::new() } else { body.to_string() };
-    connection.send(request.body(Full::new(Bytes::from(body))).unwrap()).await
+    connection.send(request(method, path, headers, &body)).await
 }
 
 /// Returns the user that the server takes the sender of these headers for, or the status of its refusal.

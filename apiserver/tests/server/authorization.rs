@@ -1,12 +1,9 @@
 //! The permissions of users by default and by roles, the grants that are refused, and impersonation.
 
 use apiserver::testing::{ADMIN_TOKEN, ALICE_TOKEN, TestServer};
-use http::Request;
-use http_body_util::Full;
-use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Connection, Protocol};
+use crate::client::{Answer, Connection, Protocol, request};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 
@@ -30,24 +27,11 @@ impl Client {
         body: &Value,
         headers: &[(&str, &str)],
     ) -> Answer {
-        let kind = match method {
-            "PATCH" => "application/apply-patch+yaml",
-            _ => "application/json",
-        };
-        let mut request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", kind)
-            .header("host", "localhost");
-        if !token.is_empty() {
-            request = request.header("authorization", format!("Bearer {token}"));
-        }
-        for (name, value) in headers {
-            request = request.header(*name, *value);
-        }
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let request = request.body(Full::new(Bytes::from(body))).unwrap();
-        self.0.try_send(request).await.unwrap_or_else(|| panic!("no answer to {method} {path}"))
+        let bearer = format!("Bearer {token}");
+        let user = (!token.is_empty()).then_some(("authorization", &*bearer));
+        let applied = (method == "PATCH").then_some(("content-type", "application/apply-patch+yaml"));
+        let headers: Vec<_> = user.into_iter().chain(applied).chain(headers.iter().copied()).collect();
+        self.0.send(request(method, path, &headers, body)).await
     }
 
     /// Sends a request of an administrator, which succeeds.

@@ -72,7 +72,7 @@ async fn no_page_may_by_default() {
         ("--goaway-chance=0.5", "greater than 0.02"),
         ("--goaway-chance=NaN", "greater than 0.02"),
     ] {
-        let refused = TestServer::builder().memory().flag(flag).start().await.map(|_| ()).unwrap_err();
+        let refused = TestServer::builder().memory().flag(flag).start().await.err().unwrap();
         assert!(refused.to_string().contains(reason), "{flag}: {refused}");
     }
     server.stop().await;

@@ -8,6 +8,11 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rcgen::KeyPair;
+use rustls::ClientConfig;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer};
+use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -30,6 +35,21 @@ pub struct Answer {
     pub body: Bytes,
 }
 
+/// The header of the administrator.
+pub const ADMIN: (&str, &str) = ("authorization", "Bearer admin-token");
+
+/// Returns a request with these headers and this JSON. Null is no body, and a patch is merged unless a header says otherwise.
+pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> Request<Full<Bytes>> {
+    let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
+    let own = headers.iter().any(|(name, _)| *name == "content-type");
+    let first = [("host", "localhost"), ("content-type", media_type)];
+    let headers = first.iter().take(if own { 1 } else { 2 }).chain(headers);
+    let request = Request::builder().method(method).uri(path);
+    let request = headers.fold(request, |request, (name, value)| request.header(*name, *value));
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    request.body(Full::new(body.into())).unwrap()
+}
+
 /// Returns a POST of an administrator.
 pub fn post(path: &str, body: Vec<u8>) -> Request<Full<Bytes>> {
     let request =
@@ -45,12 +65,26 @@ pub async fn tls(server: &TestServer, protocol: &str) -> TlsStream<TcpStream> {
 }
 
 /// Returns a TLS connection with this configuration.
-pub async fn tls_with(server: &TestServer, config: Arc<rustls::ClientConfig>) -> TlsStream<TcpStream> {
+pub async fn tls_with(server: &TestServer, config: Arc<ClientConfig>) -> TlsStream<TcpStream> {
     let stream = TcpStream::connect(server.address()).await.unwrap();
     // Head and body are two writes, of which the second would wait for the acknowledgement of the first.
     stream.set_nodelay(true).unwrap();
     let connector = TlsConnector::from(config);
     connector.connect("localhost".try_into().unwrap(), stream).await.expect("TLS")
+}
+
+/// Returns the configuration of a client that shows this certificate, whatever authorities the server names.
+pub fn showing(
+    server: &TestServer,
+    certificate: CertificateDer<'static>,
+    key: &KeyPair,
+) -> Arc<ClientConfig> {
+    let private = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
+    let signer = rustls::crypto::ring::sign::any_supported_type(&private).unwrap();
+    let shown = SingleCertAndKey::from(CertifiedKey::new(vec![certificate], signer));
+    let mut config = server.client_tls(&["h2"]);
+    config.client_auth_cert_resolver = Arc::new(shown);
+    Arc::new(config)
 }
 
 impl Connection {
@@ -81,11 +115,19 @@ impl Connection {
     }
 
     pub async fn get(&mut self, path: &str, token: Option<&str>) -> Answer {
-        let mut request = Request::get(path).header("host", "localhost");
-        if let Some(token) = token {
-            request = request.header("authorization", format!("Bearer {token}"));
-        }
-        self.send(request.body(Full::default()).unwrap()).await
+        let bearer = token.map(|token| format!("Bearer {token}"));
+        let user = bearer.as_deref().map(|bearer| ("authorization", bearer));
+        self.send(request("GET", path, user.as_slice(), &Value::Null)).await
+    }
+
+    /// Sends a request of the administrator with this JSON, as [`request`] says.
+    pub async fn call(&mut self, method: &str, path: &str, body: &Value) -> Answer {
+        self.send(request(method, path, &[ADMIN], body)).await
+    }
+
+    /// Returns the body of an answer to the administrator while it arrives.
+    pub async fn stream(&mut self, path: &str) -> Incoming {
+        self.begin(request("GET", path, &[ADMIN], &Value::Null)).await.expect("an answer").into_body()
     }
 
     pub async fn send(&mut self, request: Request<Full<Bytes>>) -> Answer {
@@ -93,22 +135,25 @@ impl Connection {
     }
 
     /// Returns `None` if the server closed the connection.
-    pub async fn try_send(&mut self, mut request: Request<Full<Bytes>>) -> Option<Answer> {
-        let response: http::Response<Incoming> = match self {
+    pub async fn try_send(&mut self, request: Request<Full<Bytes>>) -> Option<Answer> {
+        let (parts, body) = self.begin(request).await?.into_parts();
+        let body = body.collect().await.ok()?.to_bytes();
+        Some(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
+    }
+
+    async fn begin(&mut self, mut request: Request<Full<Bytes>>) -> Option<http::Response<Incoming>> {
+        match self {
             Self::Http1(sender) => {
                 sender.ready().await.ok()?;
-                sender.send_request(request).await.ok()?
+                sender.send_request(request).await.ok()
             }
             Self::Http2(sender) => {
                 request.headers_mut().remove("host");
                 let uri = format!("https://localhost{}", request.uri());
                 *request.uri_mut() = uri.parse().unwrap();
-                sender.send_request(request).await.ok()?
+                sender.send_request(request).await.ok()
             }
-        };
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await.ok()?.to_bytes();
-        Some(Answer { status: parts.status.as_u16(), headers: parts.headers, body })
+        }
     }
 }
 
@@ -117,7 +162,7 @@ impl Answer {
         String::from_utf8(self.body.to_vec()).unwrap()
     }
 
-    pub fn json(&self) -> serde_json::Value {
+    pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
     }
 }

@@ -1,19 +1,9 @@
 //! Policies that differ between clusters.
 
 use apiserver::testing::TestServer;
-use http::Request;
-use http_body_util::Full;
-use hyper::body::Bytes;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::client::{Answer, Connection, Protocol};
-
-async fn post(connection: &mut Connection, path: &str, body: Value) -> Answer {
-    let request = Request::post(path)
-        .header("authorization", "Bearer admin-token")
-        .header("content-type", "application/json");
-    connection.send(request.body(Full::new(Bytes::from(body.to_string()))).unwrap()).await
-}
+use super::client::{Connection, Protocol};
 
 #[tokio::test]
 async fn privileged_containers_are_for_clusters_that_allow_them() {
@@ -34,7 +24,7 @@ async fn privileged_containers_are_for_clusters_that_allow_them() {
         let server = builder.flag(flag).start().await.unwrap();
         let mut admin = Connection::open(&server, Protocol::Http2).await;
         for (path, body) in &bodies {
-            let answer = post(&mut admin, path, body.clone()).await;
+            let answer = admin.call("POST", path, body).await;
             assert_eq!(answer.status, wanted, "{flag} {path}: {}", answer.text());
             if wanted == 422 {
                 let message = answer.json()["message"].as_str().unwrap().to_owned();

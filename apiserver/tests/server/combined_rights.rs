@@ -3,10 +3,9 @@
 use apiserver::testing::{ALICE_TOKEN, TestServer};
 use http::Request;
 use http_body_util::Full;
-use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Connection, Protocol};
+use crate::client::{Answer, Connection, Protocol, request};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -61,14 +60,8 @@ impl Fixture {
     }
 
     async fn alice(&mut self, method: &str, path: &str, media_type: &str, body: &Value) -> Answer {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("host", "localhost")
-            .header("authorization", format!("Bearer {ALICE_TOKEN}"))
-            .header("content-type", media_type);
-        let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
-        self.connection.send(request.body(Full::new(body)).unwrap()).await
+        let user = ("authorization", &*format!("Bearer {ALICE_TOKEN}"));
+        self.connection.send(request(method, path, &[user, ("content-type", media_type)], body)).await
     }
 
     async fn apply(&mut self, path: &str, body: &Value) -> Answer {

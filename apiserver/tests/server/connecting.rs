@@ -2,13 +2,13 @@
 
 use apiserver::testing::TestServer;
 use http::Request;
-use http_body_util::{Empty, Full};
+use http_body_util::Empty;
 use hyper::body::Bytes;
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::client::{Answer, Connection, Protocol, tls};
+use super::client::{ADMIN, Answer, Connection, Protocol, request, tls};
 use super::peer;
 
 const POD: &str = "/api/v1/namespaces/default/pods/web";
@@ -22,17 +22,9 @@ impl Admin {
     }
 
     async fn ask(&mut self, method: &str, path: &str, body: &Value) -> Answer {
-        let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("authorization", "Bearer admin-token")
-            .header("impersonate-user", "admin")
-            .header("impersonate-group", "system:masters")
-            .header("content-type", media_type)
-            .header("x-own", "mine");
-        let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
-        self.0.send(request.body(Full::new(body)).unwrap()).await
+        let impersonation = [("impersonate-user", "admin"), ("impersonate-group", "system:masters")];
+        let headers = [&[ADMIN, ("x-own", "mine")][..], &impersonation].concat();
+        self.0.send(request(method, path, &headers, body)).await
     }
 
     async fn get(&mut self, path: &str) -> Answer {

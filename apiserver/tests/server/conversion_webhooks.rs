@@ -1,11 +1,10 @@
 //! Custom resources that a webhook converts.
 
 use apiserver::testing::TestServer;
-use http::Request;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-use crate::client::Connection;
+use crate::client::{Connection, Protocol};
 use crate::custom_resources::Client;
 
 mod failures;
@@ -242,12 +241,8 @@ async fn lies_are_refused_and_nothing_of_them_is_kept() {
 async fn a_watch_is_converted_and_ends_with_an_error() {
     let (server, mut client, webhook) = started().await;
     client.expect(201, "POST", V1, v1("a")).await;
-    let Connection::Http2(mut sender) = Client::connect(&server).await.0 else {
-        unreachable!("HTTP/2 was asked for")
-    };
-    let watch = Request::get(format!("https://localhost{V2}?watch=1&resourceVersion=0"));
-    let watch = watch.header("authorization", "Bearer admin-token").body(Full::default()).unwrap();
-    let mut events = sender.send_request(watch).await.unwrap().into_body();
+    let mut watcher = Connection::open(&server, Protocol::Http2).await;
+    let mut events = watcher.stream(&format!("{V2}?watch=1&resourceVersion=0")).await;
     let first = tokio::time::timeout(TIMEOUT, events.frame()).await.unwrap().unwrap().unwrap();
     let first: Value = serde_json::from_slice(first.data_ref().unwrap()).unwrap();
     assert_eq!((&first["type"], &first["object"]["spec"]["port"]), (&json!("ADDED"), &json!("80")));
@@ -266,12 +261,8 @@ async fn watchers_share_conversions() {
     let (server, mut client, webhook) = started().await;
     let mut watches = Vec::new();
     for _ in 0..20 {
-        let Connection::Http2(mut sender) = Client::connect(&server).await.0 else {
-            unreachable!("HTTP/2 was asked for")
-        };
-        let watch = Request::get(format!("https://localhost{V2}?watch=1"));
-        let watch = watch.header("authorization", "Bearer admin-token").body(Full::default()).unwrap();
-        watches.push((sender.send_request(watch).await.unwrap().into_body(), sender));
+        let mut watcher = Connection::open(&server, Protocol::Http2).await;
+        watches.push((watcher.stream(&format!("{V2}?watch=1")).await, watcher));
     }
     let calls = webhook.calls();
     client.expect(201, "POST", V1, v1("a")).await;

@@ -3,12 +3,11 @@
 use std::time::{Duration, Instant};
 
 use apiserver::testing::{TestServer, TestServerBuilder};
-use http::Request;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use registry_core::storage::testing::etcd::Etcd;
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Connection, Protocol};
+use crate::client::{ADMIN, Answer, Connection, Protocol, request};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
@@ -23,19 +22,13 @@ impl Client {
     }
 
     pub async fn send(&mut self, method: &str, path: &str, body: &Value) -> Answer {
-        let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
-        let request = Request::builder().method(method).uri(path).header("content-type", media_type);
-        let request = request.header("host", "localhost").header("authorization", "Bearer admin-token");
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        self.0.send(request.body(Full::new(body.into())).unwrap()).await
+        self.0.call(method, path, body).await
     }
 
     /// Applies an object on the server's side.
     pub async fn apply(&mut self, path: &str, object: &Value) -> Answer {
-        let request = Request::builder().method("PATCH").uri(path);
-        let request = request.header("content-type", "application/apply-patch+yaml");
-        let request = request.header("host", "localhost").header("authorization", "Bearer admin-token");
-        self.0.send(request.body(Full::new(object.to_string().into())).unwrap()).await
+        let applied = ("content-type", "application/apply-patch+yaml");
+        self.0.send(request("PATCH", path, &[ADMIN, applied], object)).await
     }
 
     /// Sends a request that must be answered with this status, and returns the body.
@@ -210,12 +203,8 @@ async fn a_changed_schema_ends_watches_and_shows_on_old_objects() {
     client.define(widgets()).await;
     let old = widget("a", &json!({ "replicas": 1, "color": "red" }));
     client.expect(201, "POST", WIDGETS, old).await;
-    let Connection::Http2(mut sender) = Client::connect(&server).await.0 else {
-        unreachable!("HTTP/2 was asked for")
-    };
-    let watch = Request::get(format!("https://localhost{WIDGETS}?watch=1&resourceVersion=0"));
-    let watch = watch.header("authorization", "Bearer admin-token").body(Full::default()).unwrap();
-    let events = sender.send_request(watch).await.unwrap().into_body();
+    let mut watcher = Connection::open(&server, Protocol::Http2).await;
+    let events = watcher.stream(&format!("{WIDGETS}?watch=1&resourceVersion=0")).await;
 
     let schema = spec_schema(&json!({
         "type": "object", "properties": { "size": { "type": "string", "default": "L" }, "replicas": { "type": "integer" } },

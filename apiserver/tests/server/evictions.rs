@@ -1,40 +1,27 @@
 //! Evictions that a disruption budget allows, and those that it does not.
 
 use apiserver::testing::TestServer;
-use http::Request;
-use http_body_util::Full;
-use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use super::client::{Answer, Connection, Protocol};
+use super::client::{Connection, Protocol};
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const BUDGET: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets/b";
-
-async fn send(connection: &mut Connection, method: &str, path: &str, body: Value) -> Answer {
-    let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("authorization", "Bearer admin-token")
-        .header("content-type", media_type);
-    connection.send(request.body(Full::new(Bytes::from(body.to_string()))).unwrap()).await
-}
 
 /// Creates a running pod of the app `a`.
 async fn run(connection: &mut Connection, name: &str, is_ready: bool) {
     let pod = json!({"metadata": {"name": name, "labels": {"app": "a"}}, "spec": {
         "nodeName": "n1", "containers": [{"name": "c", "image": "x"}],
     }});
-    assert_eq!(send(connection, "POST", PODS, pod).await.status, 201);
+    assert_eq!(connection.call("POST", PODS, &pod).await.status, 201);
     let ready = if is_ready { "True" } else { "False" };
     let status = json!({"status": {"phase": "Running", "conditions": [{"type": "Ready", "status": ready}]}});
-    assert_eq!(send(connection, "PATCH", &format!("{PODS}/{name}/status"), status).await.status, 200);
+    assert_eq!(connection.call("PATCH", &format!("{PODS}/{name}/status"), &status).await.status, 200);
 }
 
 async fn evict(connection: &mut Connection, name: &str, query: &str) -> (u16, Value) {
     let eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}});
-    let answer = send(connection, "POST", &format!("{PODS}/{name}/eviction{query}"), eviction).await;
+    let answer = connection.call("POST", &format!("{PODS}/{name}/eviction{query}"), &eviction).await;
     (answer.status, answer.json())
 }
 
@@ -43,7 +30,7 @@ async fn a_budget_is_asked_and_charged() {
     let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
     let mut admin = Connection::open(&server, Protocol::Http2).await;
     let account = json!({"metadata": {"name": "default"}});
-    send(&mut admin, "POST", "/api/v1/namespaces/default/serviceaccounts", account).await;
+    admin.call("POST", "/api/v1/namespaces/default/serviceaccounts", &account).await;
     for (name, is_ready) in [("first", true), ("second", true), ("sick", false)] {
         run(&mut admin, name, is_ready).await;
     }
@@ -51,11 +38,11 @@ async fn a_budget_is_asked_and_charged() {
         "minAvailable": 1, "selector": {"matchLabels": {"app": "a"}},
     }});
     let (budgets, _) = BUDGET.rsplit_once('/').unwrap();
-    assert_eq!(send(&mut admin, "POST", budgets, budget).await.status, 201);
+    assert_eq!(admin.call("POST", budgets, &budget).await.status, 201);
     let status = json!({"status": {
         "observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 2, "expectedPods": 3,
     }});
-    assert_eq!(send(&mut admin, "PATCH", &format!("{BUDGET}/status"), status).await.status, 200);
+    assert_eq!(admin.call("PATCH", &format!("{BUDGET}/status"), &status).await.status, 200);
     let allowed = async |admin: &mut Connection| {
         admin.get(BUDGET, Some("admin-token")).await.json()["status"]["disruptionsAllowed"].clone()
     };

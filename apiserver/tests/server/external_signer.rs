@@ -287,7 +287,7 @@ async fn a_program_that_hangs_holds_up_its_own_requests_alone() {
 async fn a_server_does_not_start_with_a_program_that_does_not_fit() {
     let refusal = async |signer: &Signer, flag: &str| {
         let builder = TestServer::builder().memory().flag(signer.flag()).flag(flag);
-        builder.start().await.map(|_| ()).unwrap_err().to_string()
+        builder.start().await.err().unwrap().to_string()
     };
     let signer = Signer::start();
     let longer = refusal(&signer, "--service-account-max-token-expiration=3h").await;

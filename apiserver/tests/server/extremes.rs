@@ -1,28 +1,17 @@
 //! Limit values in requests, and the forms of responses.
 
 use apiserver::testing::TestServer;
-use http::Request;
-use http_body_util::Full;
-use hyper::body::Bytes;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::client::{Answer, Connection, Protocol, tls};
+use super::client::{ADMIN, Answer, Connection, Protocol, request, tls};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const POD: &str = "/api/v1/namespaces/default/pods/web";
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 async fn ask(connection: &mut Connection, method: &str, path: &str, accept: &str, body: &Value) -> Answer {
-    let request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("host", "localhost")
-        .header("authorization", "Bearer admin-token")
-        .header("accept", accept)
-        .header("content-type", "application/json");
-    let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
-    connection.send(request.body(Full::new(body)).unwrap()).await
+    connection.send(request(method, path, &[ADMIN, ("accept", accept)], body)).await
 }
 
 /// Returns a server with a pod that is scheduled to a node.

@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use apiserver::testing::TestServer;
-use http::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use crate::client::{self, Answer, Connection, Protocol, post};
+use crate::client::{self, Answer, Connection, Protocol};
 use crate::metrics::Page;
 use crate::overload::fill;
 
@@ -28,13 +27,8 @@ async fn server(reads: usize, is_fair: bool) -> TestServer {
     builder.start().await.unwrap()
 }
 
-async fn send(server: &TestServer, method: Method, path: &str, body: &Value) -> Answer {
-    let mut request = post(path, body.to_string().into_bytes());
-    let content_type =
-        if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
-    request.headers_mut().insert("content-type", content_type.parse().unwrap());
-    *request.method_mut() = method;
-    Connection::open(server, Protocol::Http2).await.send(request).await
+async fn send(server: &TestServer, method: &str, path: &str, body: &Value) -> Answer {
+    Connection::open(server, Protocol::Http2).await.call(method, path, body).await
 }
 
 async fn read(server: &TestServer, path: &str) -> Answer {
@@ -53,7 +47,7 @@ fn level(response: &Value) -> Value {
 async fn create_tenants(server: &TestServer, spec: &Value) -> [String; 2] {
     let object = json!({"metadata": {"name": "tenants"}, "spec": spec});
     let path = format!("{FLOWS}/prioritylevelconfigurations");
-    let level = send(server, Method::POST, &path, &object).await;
+    let level = send(server, "POST", &path, &object).await;
     assert_eq!(level.status, 201, "{}", level.text());
     let schema = create_schema(server).await;
     [schema, level.json()].map(|object| object["metadata"]["uid"].as_str().unwrap().to_owned())
@@ -75,7 +69,7 @@ async fn create_schema(server: &TestServer) -> Value {
             "rules": rules,
         },
     });
-    let created = send(server, Method::POST, &format!("{FLOWS}/flowschemas"), &schema).await;
+    let created = send(server, "POST", &format!("{FLOWS}/flowschemas"), &schema).await;
     assert_eq!(created.status, 201, "{}", created.text());
     created.json()
 }
@@ -226,7 +220,7 @@ async fn a_changed_level_takes_effect_and_requests_wait_for_seats() {
     let queuing = json!({"queues": 4, "handSize": 1, "queueLengthLimit": 3});
     let spec = json!({"spec": level(&json!({"type": "Queue", "queuing": queuing}))});
     let path = format!("{FLOWS}/prioritylevelconfigurations/tenants");
-    let changed = send(&server, Method::PATCH, &path, &spec).await;
+    let changed = send(&server, "PATCH", &path, &spec).await;
     assert_eq!(changed.status, 200, "{}", changed.text());
     let queues = format!("{DUMPS}/dump_queues");
     let queues_of = |page: &str| page.lines().filter(|line| line.starts_with("tenants,")).count();
@@ -312,7 +306,7 @@ async fn a_schema_without_its_level_is_dangling_and_not_used() {
 
     let object = json!({"metadata": {"name": "tenants"}, "spec": level(&json!({"type": "Reject"}))});
     let levels = format!("{FLOWS}/prioritylevelconfigurations");
-    let created = send(&server, Method::POST, &levels, &object).await.json();
+    let created = send(&server, "POST", &levels, &object).await.json();
     let page = until(&server, &path, "it is not dangling", |page| condition(page)["status"] == "False").await;
     assert_eq!(condition(&page)["message"], format!("{text} and it exists"));
     let uids = [&schema, &created].map(|object| object["metadata"]["uid"].as_str().unwrap().to_owned());

@@ -21,6 +21,13 @@ async fn create(server: &TestServer, path: &str, object: &Value) -> Value {
     server.call("POST", path, object).await.unwrap()
 }
 
+/// Writes a file, and returns its path.
+fn written(directory: &tempfile::TempDir, name: &str, text: &str) -> String {
+    let path = directory.path().join(name);
+    std::fs::write(&path, text).unwrap();
+    path.display().to_string()
+}
+
 /// Returns the claims of a token.
 fn claims(token: &str) -> Value {
     let payload = token.split('.').nth(1).unwrap();
@@ -119,11 +126,7 @@ async fn a_server_that_stops_withdraws_its_address_and_the_next_one_publishes_it
 #[tokio::test]
 async fn tokens_of_service_accounts_follow_their_flags() {
     let directory = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| {
-        let path = directory.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    };
+    let write = |name, text: &str| written(&directory, name, text);
     let key = rcgen::KeyPair::generate().unwrap();
     let further = rcgen::KeyPair::generate().unwrap();
     let server = start(&[
@@ -292,11 +295,7 @@ async fn ask_kubelet(server: &TestServer, port: u16, addresses: &Value) -> Resul
 #[tokio::test]
 async fn kubelets_are_reached_verified_and_shown_a_certificate_as_flags_say() {
     let directory = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| {
-        let path = directory.path().join(name);
-        std::fs::write(&path, text).unwrap();
-        path.display().to_string()
-    };
+    let write = |name, text: &str| written(&directory, name, text);
     let key = rcgen::KeyPair::generate().unwrap();
     let certificate =
         rcgen::CertificateParams::new(vec!["client".to_owned()]).unwrap().self_signed(&key).unwrap();

@@ -4,17 +4,14 @@ use apiserver::testing::{ALICE_TOKEN, TestServer};
 use http::Request;
 use http_body_util::Full;
 use hyper::body::Bytes;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::client::{Connection, Protocol};
+use crate::client::{Connection, Protocol, request};
 
-fn request(method: &str, path: &str, token: Option<&str>) -> Request<Full<Bytes>> {
-    let request = Request::builder().method(method).uri(path).header("host", "localhost");
-    let request = match token {
-        Some(token) => request.header("authorization", format!("Bearer {token}")),
-        None => request,
-    };
-    request.body(Full::default()).unwrap()
+fn user_request(method: &str, path: &str, token: Option<&str>) -> Request<Full<Bytes>> {
+    let bearer = token.map(|token| format!("Bearer {token}"));
+    let user = bearer.as_deref().map(|bearer| ("authorization", bearer));
+    request(method, path, user.as_slice(), &Value::Null)
 }
 
 #[tokio::test]
@@ -36,7 +33,7 @@ async fn no_answer_to_head_has_a_body() {
             ("/apis", admin, true),
             ("/zork", admin, false),
         ] {
-            let answer = connection.send(request("HEAD", path, token)).await;
+            let answer = connection.send(user_request("HEAD", path, token)).await;
             let status = answer.status;
             assert_eq!(status < 400, is_success, "{protocol:?} {path}: {status}");
             assert!(answer.body.is_empty(), "{protocol:?} {path}");
@@ -44,7 +41,7 @@ async fn no_answer_to_head_has_a_body() {
                 continue;
             }
             // The connection is still usable, and GET shows how long the body is.
-            let whole = connection.send(request("GET", path, token)).await;
+            let whole = connection.send(user_request("GET", path, token)).await;
             if whole.status == status {
                 let length = answer.headers.get("content-length").map(|length| length.to_str().unwrap());
                 let known = whole.headers.get("content-length").map(|length| length.to_str().unwrap());
@@ -95,13 +92,13 @@ async fn head_of_a_built_in_resource_is_not_allowed() {
             ("/apis/example.com/v1/widgets/w", 200),
             ("/apis/example.com/v1/widgets/absent", 404),
         ] {
-            let answer = connection.send(request("HEAD", path, admin)).await;
+            let answer = connection.send(user_request("HEAD", path, admin)).await;
             assert_eq!(answer.status, status, "{protocol:?} {path}");
             assert!(answer.body.is_empty(), "{protocol:?} {path}");
-            let next = connection.send(request("GET", "/version", admin)).await;
+            let next = connection.send(user_request("GET", "/version", admin)).await;
             assert_eq!(next.status, 200, "the connection is not usable after HEAD {path} over {protocol:?}");
         }
-        let posted = connection.send(request("POST", "/version", admin)).await;
+        let posted = connection.send(user_request("POST", "/version", admin)).await;
         assert_eq!(posted.status, 405, "{}", posted.text());
         assert!(posted.text().contains("the server does not allow this method on the requested resource"));
     }

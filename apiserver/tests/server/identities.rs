@@ -10,31 +10,15 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use rcgen::{CertificateParams, DistinguishedName, DnType, Issuer, KeyPair, SigningKey as _};
 use rustls::ClientConfig;
-use rustls::client::ResolvesClientCert;
-use rustls::sign::CertifiedKey;
+use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
-use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use super::client::{Answer, Connection, Protocol, tls, tls_with};
+use super::client::{Answer, Connection, Protocol, showing, tls, tls_with};
 
 const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-
-/// Presents one certificate, whatever the library's checks say.
-#[derive(Debug)]
-struct Shown(Arc<CertifiedKey>);
-
-impl ResolvesClientCert for Shown {
-    fn resolve(&self, _: &[&[u8]], _: &[rustls::SignatureScheme]) -> Option<Arc<CertifiedKey>> {
-        Some(self.0.clone())
-    }
-
-    fn has_certs(&self) -> bool {
-        true
-    }
-}
 
 /// Returns the server's own authority.
 fn authority(server: &TestServer) -> Issuer<'static, KeyPair> {
@@ -74,15 +58,6 @@ fn issue_to(
     parameters.not_after = moment(seconds.1);
     parameters.extended_key_usages = vec![rcgen::ExtendedKeyUsagePurpose::ClientAuth];
     parameters.signed_by(key, &authority(server)).unwrap().der().clone()
-}
-
-fn showing(server: &TestServer, certificate: CertificateDer<'static>, key: &KeyPair) -> Arc<ClientConfig> {
-    let private = PrivatePkcs8KeyDer::from(key.serialize_der()).into();
-    let signer = rustls::crypto::ring::sign::any_supported_type(&private).unwrap();
-    let mut config = server.client_tls(&["h2"]);
-    config.client_auth_cert_resolver =
-        Arc::new(Shown(Arc::new(CertifiedKey::new(vec![certificate], signer))));
-    Arc::new(config)
 }
 
 async fn connect(server: &TestServer, config: &Arc<ClientConfig>) -> Connection {
@@ -296,15 +271,6 @@ async fn proxies_never_reach_the_server_itself() {
     let server = TestServer::builder().memory().reach_local_workloads().start().await.unwrap();
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     let port = server.address().port();
-    let ask = |method: &str, path: &str, body: serde_json::Value| {
-        Request::builder()
-            .method(method)
-            .uri(path)
-            .header("authorization", "Bearer admin-token")
-            .header("content-type", "application/json")
-            .body(Full::new(Bytes::from(if body.is_null() { String::new() } else { body.to_string() })))
-            .unwrap()
-    };
     for (index, address) in ["127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "localhost"].into_iter().enumerate()
     {
         let name = format!("n{index}");
@@ -312,10 +278,10 @@ async fn proxies_never_reach_the_server_itself() {
             "addresses": [{"type": "InternalIP", "address": address}],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
         }});
-        let made = connection.send(ask("POST", "/api/v1/nodes", node)).await;
+        let made = connection.call("POST", "/api/v1/nodes", &node).await;
         assert_eq!(made.status, 201, "{}", made.text());
         let path = format!("/api/v1/nodes/{name}/proxy/api/v1/secrets");
-        let refused = connection.send(ask("GET", &path, json!(null))).await;
+        let refused = connection.call("GET", &path, &json!(null)).await;
         assert_eq!(refused.status, 400, "{address}: {}", refused.text());
         let message = refused.json()["message"].as_str().unwrap().to_owned();
         assert!(message.ends_with("is this server's own"), "{address}: {message}");

@@ -232,14 +232,14 @@ async fn the_end_is_announced_before_it_comes() {
 async fn contradictions_and_taken_ports_are_told() {
     let taken = TestServer::start().await;
     let port = format!("--secure-port={}", taken.address().port());
-    let refused = Box::pin(TestServer::builder().flag(port).start()).await.map(|_| ()).unwrap_err();
+    let refused = Box::pin(TestServer::builder().flag(port).start()).await.err().unwrap();
     assert!(refused.to_string().contains("cannot listen on 127.0.0.1"), "{refused}");
     for (switch, message) in [
         ("zork.example.dev/v1=true", "unknown api groups zork.example.dev/v1"),
         ("apps/v3=true", "group version apps/v3 that has not been registered"),
     ] {
         let unknown = TestServer::builder().flag(format!("--runtime-config={switch}"));
-        let refused = unknown.start().await.map(|_| ()).unwrap_err();
+        let refused = unknown.start().await.err().unwrap();
         assert!(refused.to_string().contains(message), "{refused}");
     }
 }

@@ -3,12 +3,10 @@
 use apiserver::testing::TestServer;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::Request;
-use http_body_util::Full;
 use rcgen::{CertificateParams, DnType, KeyPair};
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Connection, Protocol};
+use crate::client::{Answer, Connection, Protocol, request};
 use crate::identities::connect_as;
 
 const PODS: &str = "/api/v1/namespaces/default/pods";
@@ -23,17 +21,9 @@ async fn send(
     (method, path): (&str, &str),
     body: Value,
 ) -> Answer {
-    let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
-    let mut request = Request::builder()
-        .method(method)
-        .uri(path)
-        .header("host", "localhost")
-        .header("content-type", media_type);
-    if let Some(token) = token {
-        request = request.header("authorization", format!("Bearer {token}"));
-    }
-    let body = if body.is_null() { String::new() } else { body.to_string() };
-    connection.send(request.body(Full::new(body.into())).unwrap()).await
+    let bearer = token.map(|token| format!("Bearer {token}"));
+    let user = bearer.as_deref().map(|bearer| ("authorization", bearer));
+    connection.send(request(method, path, user.as_slice(), &body)).await
 }
 
 async fn expect(connection: &mut Connection, status: u16, asked: (&str, &str), body: Value) -> Answer {

@@ -8,7 +8,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use serde_json::{Value, json};
 
-use crate::client::{Answer, Connection, Protocol, post};
+use crate::client::{ADMIN, Answer, Connection, Protocol, post, request};
 
 /// The operations of kube-apiserver v1.36 with everything enabled: a path and its methods on each line.
 const OPERATIONS: &str = include_str!("operations.txt");
@@ -35,16 +35,13 @@ async fn get(connection: &mut Connection, path: &str) -> Value {
 }
 
 async fn send(connection: &mut Connection, method: &str, path: &str, kind: &str, body: &Value) -> Answer {
-    let request = Request::builder().method(method).uri(path).header("host", "localhost");
-    let request = request.header("authorization", "Bearer admin-token").header("content-type", kind);
-    connection.send(request.body(Full::new(body.to_string().into())).unwrap()).await
+    connection.send(request(method, path, &[ADMIN, ("content-type", kind)], body)).await
 }
 
 /// Returns a request for the table of a collection.
 fn table_of(path: &str) -> Request<Full<Bytes>> {
-    let request =
-        Request::get(path).header("host", "localhost").header("authorization", "Bearer admin-token");
-    request.header("accept", "application/json;as=Table;v=v1;g=meta.k8s.io").body(Full::default()).unwrap()
+    let accept = ("accept", "application/json;as=Table;v=v1;g=meta.k8s.io");
+    request("GET", path, &[ADMIN, accept], &Value::Null)
 }
 
 /// Returns the operations of a document, as `get /api/`.

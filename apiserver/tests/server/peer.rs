@@ -18,7 +18,7 @@ use tokio_rustls::TlsAcceptor;
 pub async fn start(is_kubelet: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let acceptor = is_kubelet.then(acceptor);
+    let acceptor = is_kubelet.then(|| acceptor("node").0);
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
             let acceptor = acceptor.clone();
@@ -33,11 +33,11 @@ pub async fn start(is_kubelet: bool) -> SocketAddr {
     address
 }
 
-/// Returns an acceptor with a certificate of an unknown authority, as kubelets have.
-fn acceptor() -> TlsAcceptor {
+/// Returns an acceptor with a self-signed certificate of this name, as kubelets have, and the certificate (PEM).
+pub fn acceptor(name: &str) -> (TlsAcceptor, String) {
     let key = rcgen::KeyPair::generate().unwrap();
     let certificate =
-        rcgen::CertificateParams::new(vec!["node".to_owned()]).unwrap().self_signed(&key).unwrap();
+        rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap().self_signed(&key).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -47,7 +47,7 @@ fn acceptor() -> TlsAcceptor {
             vec![certificate.der().clone()],
             rustls_pki_types::PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
         );
-    TlsAcceptor::from(Arc::new(config.unwrap()))
+    (TlsAcceptor::from(Arc::new(config.unwrap())), certificate.pem())
 }
 
 async fn serve(stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static) {

@@ -4,25 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use apiserver::testing::TestServer;
-use http::Request;
-use http_body_util::Full;
 use serde_json::{Map, Value, json};
 
-use crate::client::{Answer, Connection, Protocol, post};
+use crate::client::{ADMIN, Connection, Protocol, post, request};
 
 const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
-
-async fn send(
-    connection: &mut Connection,
-    method: &str,
-    path: &str,
-    header: (&str, &str),
-    body: &Value,
-) -> Answer {
-    let request = Request::builder().method(method).uri(path).header("host", "localhost");
-    let request = request.header("authorization", "Bearer admin-token").header(header.0, header.1);
-    connection.send(request.body(Full::new(body.to_string().into())).unwrap()).await
-}
 
 async fn get(connection: &mut Connection, path: &str) -> Value {
     let answer = connection.get(path, Some("admin-token")).await;
@@ -34,16 +20,15 @@ async fn get(connection: &mut Connection, path: &str) -> Value {
 async fn a_restart_mends_what_is_the_servers_and_writes_nothing_else() {
     let server = TestServer::start().await;
     let mut connection = Connection::open(&server, Protocol::Http2).await;
-    let merge = ("content-type", "application/merge-patch+json");
     let own = json!([{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }]);
     let url = format!("{ROLES}/system:basic-user");
     let lacking = json!({ "rules": own });
-    assert_eq!(send(&mut connection, "PATCH", &url, merge, &lacking).await.status, 200);
+    assert_eq!(connection.call("PATCH", &url, &lacking).await.status, 200);
     let protecting = json!({
         "rules": own, "metadata": { "annotations": { "rbac.authorization.kubernetes.io/autoupdate": "false" } },
     });
     let protected_url = format!("{ROLES}/system:discovery");
-    assert_eq!(send(&mut connection, "PATCH", &protected_url, merge, &protecting).await.status, 200);
+    assert_eq!(connection.call("PATCH", &protected_url, &protecting).await.status, 200);
     let service = json!({ "metadata": { "name": "s" }, "spec": { "ports": [{ "port": 80 }] } });
     let made = connection.send(post("/api/v1/namespaces/default/services", service.to_string().into())).await;
     let address = made.json()["spec"]["clusterIP"].as_str().unwrap().to_owned();
@@ -102,17 +87,19 @@ async fn openapi_v2_is_given_in_all_its_forms() {
     let answer = connection.get("/openapi/v2", Some("admin-token")).await;
     assert_eq!((answer.status, &answer.headers["content-type"]), (200, &"application/json".parse().unwrap()));
     let tag = answer.headers["etag"].to_str().unwrap().to_owned();
-    let none = Value::Null;
-    let unchanged = send(&mut connection, "GET", "/openapi/v2", ("if-none-match", &tag), &none).await;
+    let unchanged =
+        connection.send(request("GET", "/openapi/v2", &[ADMIN, ("if-none-match", &tag)], &Value::Null)).await;
     assert_eq!(unchanged.status, 304);
     for name in ["v2.v1.0", "v2@v1.0"] {
         let accept = format!("application/com.github.proto-openapi.spec.{name}+protobuf");
-        let protobuf = send(&mut connection, "GET", "/openapi/v2", ("accept", &accept), &none).await;
+        let protobuf =
+            connection.send(request("GET", "/openapi/v2", &[ADMIN, ("accept", &accept)], &Value::Null)).await;
         let media_type = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
         assert_eq!(protobuf.headers["content-type"], media_type);
         assert!(protobuf.body.starts_with(b"\x0a\x032.0"));
     }
-    let refused = send(&mut connection, "GET", "/openapi/v2", ("accept", "text/html"), &none).await;
+    let refused =
+        connection.send(request("GET", "/openapi/v2", &[ADMIN, ("accept", "text/html")], &Value::Null)).await;
     assert_eq!(refused.status, 406);
     server.stop().await;
 }

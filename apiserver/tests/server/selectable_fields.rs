@@ -1,18 +1,12 @@
 //! Field selectors compare an omitted field as the zero value of its Go type.
 
 use apiserver::testing::TestServer;
-use http::Request;
-use http_body_util::Full;
-use hyper::body::Bytes;
 use serde_json::{Value, json};
 
 use super::client::{Connection, Protocol};
 
 async fn create(connection: &mut Connection, path: &str, object: Value) {
-    let request = Request::post(path)
-        .header("authorization", "Bearer admin-token")
-        .header("content-type", "application/json");
-    let answer = connection.send(request.body(Full::new(Bytes::from(object.to_string()))).unwrap()).await;
+    let answer = connection.call("POST", path, &object).await;
     assert_eq!(answer.status, 201, "{}", answer.text());
 }
 

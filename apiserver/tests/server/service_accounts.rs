@@ -4,29 +4,23 @@
 use apiserver::testing::TestServer;
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use http::Request;
-use http_body_util::Full;
-use hyper::body::Bytes;
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair};
 use rustls_pki_types::PrivateKeyDer;
 use rustls_pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 
-use super::client::{Answer, Connection, Protocol};
+use super::client::{Answer, Connection, Protocol, request};
 
 const ACCOUNT: &str = "/api/v1/namespaces/default/serviceaccounts/robot";
 
 async fn post(connection: &mut Connection, path: &str, token: &str, body: Value) -> Answer {
-    let request = Request::post(path)
-        .header("authorization", format!("Bearer {token}"))
-        .header("content-type", "application/json");
-    connection.send(request.body(Full::new(Bytes::from(body.to_string()))).unwrap()).await
+    let user = ("authorization", &*format!("Bearer {token}"));
+    connection.send(request("POST", path, &[user], &body)).await
 }
 
 async fn delete(connection: &mut Connection, path: &str) {
-    let request = Request::delete(path).header("authorization", "Bearer admin-token");
-    assert_eq!(connection.send(request.body(Full::default()).unwrap()).await.status, 200);
+    assert_eq!(connection.call("DELETE", path, &Value::Null).await.status, 200);
 }
 
 /// Returns a token of the account `robot`, which is created if it is missing.

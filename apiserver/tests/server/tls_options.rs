@@ -68,7 +68,7 @@ async fn versions_suites_and_protocols_are_limited() {
         ("--tls-sni-cert-key=x", "comma separated certificate and key"),
         ("--tls-sni-cert-key=/nope.crt,/nope.key", "cannot read /nope.crt"),
     ] {
-        let refused = TestServer::builder().memory().flag(flag).start().await.map(|_| ()).unwrap_err();
+        let refused = TestServer::builder().memory().flag(flag).start().await.err().unwrap();
         assert!(refused.to_string().contains(reason), "{flag}: {refused}");
     }
 }

@@ -1,18 +1,14 @@
 //! `/statusz` and `/flagz`: who may read them, and in which forms.
 
 use apiserver::testing::TestServer;
-use http::Request;
-use http_body_util::Full;
+use serde_json::Value;
 
-use crate::client::{Answer, Connection, Protocol};
+use crate::client::{Answer, Connection, Protocol, request};
 
 async fn get(server: &TestServer, path: &str, token: &str, accept: &str) -> Answer {
-    let request = Request::get(path)
-        .header("host", "localhost")
-        .header("authorization", format!("Bearer {token}"))
-        .header("accept", accept);
+    let headers = [("authorization", &*format!("Bearer {token}")), ("accept", accept)];
     let mut connection = Connection::open(server, Protocol::Http2).await;
-    connection.send(request.body(Full::default()).unwrap()).await
+    connection.send(request("GET", path, &headers, &Value::Null)).await
 }
 
 #[tokio::test]

@@ -1,8 +1,6 @@
 //! A server, a client of it, and a webhook.
 
 use apiserver::testing::{TestServer, TestServerBuilder};
-use http::Request;
-use http_body_util::Full;
 use serde_json::{Value, json};
 
 use crate::client::{Answer, Connection, Protocol};
@@ -45,11 +43,7 @@ impl World {
     }
 
     pub async fn send(&mut self, method: &str, path: &str, body: &Value) -> Answer {
-        let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
-        let request = Request::builder().method(method).uri(path).header("content-type", media_type);
-        let request = request.header("host", "localhost").header("authorization", "Bearer admin-token");
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        self.connection.send(request.body(Full::new(body.into())).unwrap()).await
+        self.connection.call(method, path, body).await
     }
 
     /// Sends a request that must be answered with this status, and returns the body.

@@ -10,9 +10,7 @@ mod session;
 
 use session::Program;
 
-const FLEET: Program = Program { name: "fleet", path: env!("CARGO_BIN_EXE_fleet") };
-
 follow_pages! {
-    "fleet", &[FLEET];
+    "fleet", &[Program { name: "fleet", path: env!("CARGO_BIN_EXE_fleet").into() }];
     the_page_on_actions_shows_the_output_that_there_is => "author/actions.md",
 }

@@ -10,9 +10,7 @@ mod session;
 
 use session::Program;
 
-const LIBRARY: Program = Program { name: "library", path: env!("CARGO_BIN_EXE_library") };
-
 follow_pages! {
-    "library", &[LIBRARY];
+    "library", &[Program { name: "library", path: env!("CARGO_BIN_EXE_library").into() }];
     the_page_on_storage_shows_the_output_that_there_is => "author/storage.md",
 }

@@ -26,7 +26,7 @@ use timeline::Timeline;
 /// Maximum number of violations that are reported of one checker.
 const SHOWN: usize = 5;
 
-/// A broken promise.
+/// A broken promise, or that it is not known whether one is broken.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Violation {
     #[error("revision {revision} is two changes: {first} and {second}")]
@@ -59,16 +59,17 @@ pub(crate) enum Violation {
     QuotaExceeded { scope: String, revision: u64, objects: usize, quota: usize },
 }
 
-/// Returns the scopes whose deletions are not all known, because the history of the store was removed before a watch had them. Only
-/// a part of the checks can be made there.
-pub(crate) fn incomplete(history: &History) -> Vec<String> {
-    let (timeline, _) = Timeline::new(history);
-    let scopes = timeline.scopes().filter(|(_, changes)| !changes.is_complete);
-    scopes.map(|(name, _)| name.to_owned()).collect()
+/// The result of the checks.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Verdict {
+    /// Of each checker the first ones.
+    pub(crate) violations: Vec<Violation>,
+    /// The scopes and objects of which only a part of the checks could be made, with the reason.
+    pub(crate) in_part: Vec<String>,
 }
 
-/// Returns the violations in a history, of each checker the first ones.
-pub(crate) fn check(history: &History) -> Vec<Violation> {
+/// Checks a history.
+pub(crate) fn check(history: &History) -> Verdict {
     let (timeline, mut violations) = Timeline::new(history);
     violations.truncate(SHOWN);
     let checkers: [fn(&History, &Timeline<'_>) -> Vec<Violation>; 6] =
@@ -76,7 +77,12 @@ pub(crate) fn check(history: &History) -> Vec<Violation> {
     for checker in checkers {
         violations.extend(checker(history, &timeline).into_iter().take(SHOWN));
     }
-    violations
+    let lost = timeline.scopes().filter(|(_, changes)| !changes.is_complete);
+    let lost = lost.map(|(scope, _)| format!("{scope}: history was removed before a watch had delivered it"));
+    let is_undecided = |violation: &Violation| matches!(violation, Violation::Undecided { .. });
+    let (undecided, violations): (Vec<_>, _) = violations.into_iter().partition(is_undecided);
+    let in_part = lost.chain(undecided.iter().map(ToString::to_string)).collect();
+    Verdict { violations, in_part }
 }
 
 // === impl Asked ===

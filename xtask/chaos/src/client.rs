@@ -21,7 +21,7 @@ use crate::Failure;
 /// The token of all clients.
 pub(crate) const TOKEN: &str = "chaos-token";
 
-/// Time after which a client no longer waits for an answer.
+/// Time after which a client no longer waits for an answer, unless it is told otherwise: it notices links on which nothing passes.
 const PATIENCE: Duration = Duration::from_secs(4);
 
 /// Pause after a connection could not be opened.
@@ -32,6 +32,7 @@ pub(crate) struct Client {
     ports: Vec<u16>,
     connector: TlsConnector,
     connections: Vec<Option<SendRequest<Full<Bytes>>>>,
+    patience: Duration,
 }
 
 /// A request.
@@ -101,7 +102,13 @@ impl Client {
             .with_no_client_auth();
         tls.alpn_protocols = vec![b"h2".to_vec()];
         let connections = ports.iter().map(|_| None).collect();
-        Ok(Self { ports: ports.to_vec(), connector: TlsConnector::from(Arc::new(tls)), connections })
+        let connector = TlsConnector::from(Arc::new(tls));
+        Ok(Self { ports: ports.to_vec(), connector, connections, patience: PATIENCE })
+    }
+
+    /// Waits for this time for connections and answers.
+    pub(crate) fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     /// Sends a request and reads the whole answer.
@@ -127,7 +134,7 @@ impl Client {
             let body = if is_json { serde_json::from_slice(&bytes)? } else { text() };
             Ok::<Reply, Failure>(Reply { status, body })
         };
-        let reply = match timeout(PATIENCE, exchange).await {
+        let reply = match timeout(self.patience, exchange).await {
             Ok(reply) => reply.map_err(RequestError::NoAnswer)?,
             Err(_) => return Err(RequestError::NoAnswer("timeout".into())),
         };
@@ -144,7 +151,7 @@ impl Client {
         path: String,
     ) -> Result<(SendRequest<Full<Bytes>>, Response<Incoming>), Failure> {
         let mut sender = self.connect(server).await?;
-        let response = timeout(PATIENCE, sender.send_request(built(Request::get(path))?)).await??;
+        let response = timeout(self.patience, sender.send_request(built(Request::get(path))?)).await??;
         Ok((sender, response))
     }
 
@@ -159,7 +166,7 @@ impl Client {
             tokio::spawn(connection);
             Ok(sender)
         };
-        timeout(PATIENCE, connecting).await?
+        timeout(self.patience, connecting).await?
     }
 }
 

@@ -10,7 +10,10 @@ use crate::proxy::Proxy;
 use crate::{Failure, etcd};
 
 /// Maximum time until servers and etcd answer after a start.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// Time after which a client that no fault of a link affects no longer waits for an answer.
+const DIRECT_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The store of the servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -83,9 +86,9 @@ impl Cluster {
     /// Starts the store and the servers, and waits until all are ready.
     pub(crate) async fn start(plan: &Plan<'_>) -> Result<Self, Failure> {
         let members = plan.store.members();
-        let member_ports = free_ports(members)?;
-        let peer_ports = free_ports(members)?;
-        let server_ports = free_ports(plan.servers)?;
+        let mut server_ports = free_ports(plan.servers + 2 * members)?;
+        let mut member_ports = server_ports.split_off(plan.servers);
+        let peer_ports = member_ports.split_off(members);
         let mut network = Network {
             clients: Vec::new(),
             stores: Vec::new(),
@@ -195,7 +198,7 @@ impl Network {
 
     /// Returns a client that no fault of a link affects.
     pub(crate) fn direct_client(&self) -> Result<Client, Failure> {
-        Client::new(&self.server_ports)
+        Ok(Client::new(&self.server_ports)?.with_patience(DIRECT_PATIENCE))
     }
 
     /// Waits until each server is ready.

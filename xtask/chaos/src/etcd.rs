@@ -11,7 +11,7 @@ use tokio::time::timeout;
 
 use crate::Failure;
 
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Returns whether a member that is part of a quorum is its leader.
 pub(crate) async fn is_leader(port: u16) -> Result<bool, Failure> {

@@ -17,8 +17,8 @@ use crate::proxy::{Mode, Proxy};
 use crate::recorder::{Recorder, Target};
 use crate::{Failure, etcd};
 
-/// Maximum time that the last round takes longer, for the kinds of faults that there were not yet.
-const LONGER: Duration = Duration::from_mins(1);
+/// Maximum number of times that a kind of fault is injected after the last round, until its effect is seen.
+const TRIES: usize = 3;
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -128,7 +128,7 @@ impl Injector {
         self.faults.iter().copied().filter(|fault| !self.injected.contains_key(fault)).collect()
     }
 
-    /// Injects faults until a time, and longer until there was one of each kind if `is_last`. Then the cluster is whole.
+    /// Injects faults until a time. Then the cluster is whole.
     ///
     /// # Errors
     /// Fails if a process ended by itself or does not start again.
@@ -136,47 +136,71 @@ impl Injector {
         &mut self,
         cluster: &mut Cluster,
         until: Instant,
-        is_last: bool,
         targets: &[Target],
         recorder: &Recorder,
     ) -> Result<(), Failure> {
-        let is_over = |injector: &Self| match Instant::now().checked_duration_since(until) {
-            None => false,
-            Some(late) => !is_last || late > LONGER || injector.missing().is_empty(),
-        };
-        while !is_over(self) {
-            let fault = self.next();
-            // Some faults of links happen while a process is down.
-            let second =
-                self.deck.last().copied().filter(|second| second.is_of_process() != fault.is_of_process());
-            let second = second.filter(|_| self.random.u32(0..3) == 0);
-            if second.is_some() {
-                self.deck.pop();
-            }
-            let start = recorder.now();
-            let mut injection = |faults: [Option<Fault>; 2], is_of_process: bool| {
-                let chosen =
-                    faults.into_iter().flatten().find(|fault| fault.is_of_process() == is_of_process);
-                let random = self.random.fork();
-                let (store, network) = (cluster.store, &cluster.network);
-                (chosen, Injection { random, store, network, targets })
-            };
-            let (of_process, mut first) = injection([Some(fault), second], true);
-            let (of_link, mut other) = injection([Some(fault), second], false);
-            let (processes_hit, links_hit) = tokio::join!(
-                first.disturb_process(of_process, &mut cluster.processes),
-                other.disturb_link(of_link)
-            );
-            let end = recorder.now();
-            for (fault, target) in [(of_process, processes_hit?), (of_link, links_hit?)] {
-                if let (Some(fault), Some(target)) = (fault, target) {
-                    *self.injected.entry(fault).or_default() += 1;
-                    let record = FaultRecord { start, end, fault: fault.name(), target };
-                    recorder.record(|history| history.faults.push(record));
-                }
-            }
-            sleep(Duration::from_millis(self.random.u64(50..400))).await;
+        while Instant::now() < until {
+            self.inject(cluster, targets, recorder).await?;
         }
+        Ok(())
+    }
+
+    /// Injects the kinds that there were not yet, a limited number of times. Then the cluster is whole.
+    ///
+    /// # Errors
+    /// Fails if a process ended by itself or does not start again.
+    pub(crate) async fn complete(
+        &mut self,
+        cluster: &mut Cluster,
+        targets: &[Target],
+        recorder: &Recorder,
+    ) -> Result<(), Failure> {
+        for _ in 0..TRIES {
+            self.deck = self.missing();
+            while !self.deck.is_empty() {
+                self.inject(cluster, targets, recorder).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Injects the next fault, or two of them at once.
+    async fn inject(
+        &mut self,
+        cluster: &mut Cluster,
+        targets: &[Target],
+        recorder: &Recorder,
+    ) -> Result<(), Failure> {
+        let fault = self.next();
+        // Some faults of links happen while a process is down.
+        let second =
+            self.deck.last().copied().filter(|second| second.is_of_process() != fault.is_of_process());
+        let second = second.filter(|_| self.random.u32(0..3) == 0);
+        if second.is_some() {
+            self.deck.pop();
+        }
+        let start = recorder.now();
+        let mut injection = |faults: [Option<Fault>; 2], is_of_process: bool| {
+            let chosen = faults.into_iter().flatten().find(|fault| fault.is_of_process() == is_of_process);
+            let random = self.random.fork();
+            let (store, network) = (cluster.store, &cluster.network);
+            (chosen, Injection { random, store, network, targets })
+        };
+        let (of_process, mut first) = injection([Some(fault), second], true);
+        let (of_link, mut other) = injection([Some(fault), second], false);
+        let (processes_hit, links_hit) = tokio::join!(
+            first.disturb_process(of_process, &mut cluster.processes),
+            other.disturb_link(of_link)
+        );
+        let end = recorder.now();
+        for (fault, target) in [(of_process, processes_hit?), (of_link, links_hit?)] {
+            if let (Some(fault), Some(target)) = (fault, target) {
+                *self.injected.entry(fault).or_default() += 1;
+                let record = FaultRecord { start, end, fault: fault.name(), target };
+                recorder.record(|history| history.faults.push(record));
+            }
+        }
+        sleep(Duration::from_millis(self.random.u64(50..400))).await;
         Ok(())
     }
 
@@ -308,7 +332,7 @@ impl Injection<'_> {
         let Some(revision) = revision.map(str::to_owned) else { return Ok(None) };
         let asked = Instant::now();
         let exact = format!("{collection}?resourceVersion={revision}&resourceVersionMatch=Exact&limit=1");
-        while asked.elapsed() < Duration::from_secs(10) {
+        while asked.elapsed() < Duration::from_secs(30) {
             if self.store != Store::Embedded {
                 self.compact_etcd().await;
             }

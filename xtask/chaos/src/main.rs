@@ -113,9 +113,12 @@ fn run(options: &Options) -> Result<(), Failure> {
 /// Checks a stored history.
 fn replay(path: &std::path::Path) -> Result<(), Failure> {
     let history = History::read(path)?;
-    let violations = check::check(&history);
+    let check::Verdict { violations, in_part } = check::check(&history);
     for violation in &violations {
         println!("violation: {violation}");
+    }
+    for reason in in_part {
+        println!("checked in part: {reason}");
     }
     println!("{} operations, {} violations", history.operations(), violations.len());
     if violations.is_empty() { Ok(()) } else { Err("the history breaks promises".into()) }

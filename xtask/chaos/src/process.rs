@@ -1,6 +1,7 @@
 //! Processes that are killed, stopped and started again: servers and members of etcd.
 
 use std::fs::OpenOptions;
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -64,7 +65,7 @@ impl Process {
     pub(crate) async fn pause(&mut self) -> Result<(), Failure> {
         let pid = self.signal(Signal::STOP)?;
         let asked = Instant::now();
-        while asked.elapsed() < Duration::from_secs(5) {
+        while asked.elapsed() < Duration::from_mins(1) {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
             if stat.rsplit(')').next().is_some_and(|rest| rest.trim_start().starts_with('T')) {
                 return Ok(());
@@ -106,10 +107,19 @@ impl Drop for Process {
     }
 }
 
-/// Returns ports that are free at present.
+/// Returns ports that are free at present, and below those that the kernel gives to sockets that ask for any port, so that they are
+/// still free when a process starts again.
 pub(crate) fn free_ports(count: usize) -> Result<Vec<u16>, Failure> {
-    let listeners: Vec<std::net::TcpListener> =
-        (0..count).map(|_| std::net::TcpListener::bind("127.0.0.1:0")).collect::<Result<_, _>>()?;
-    let ports = listeners.iter().map(|listener| Ok(listener.local_addr()?.port()));
-    ports.collect()
+    let ephemeral = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range")?;
+    let first =
+        ephemeral.split_whitespace().next().ok_or("the range of ephemeral ports is empty")?.parse()?;
+    let mut candidates: Vec<u16> = if first > 1024 { 1024..first } else { 1024..u16::MAX }.collect();
+    fastrand::shuffle(&mut candidates);
+    let is_free = |port: &u16| TcpListener::bind(("127.0.0.1", *port)).is_ok();
+    let ports: Vec<u16> = candidates.into_iter().filter(is_free).take(count).collect();
+    if ports.len() == count {
+        Ok(ports)
+    } else {
+        Err(format!("no {count} ports below {first} are free").into())
+    }
 }

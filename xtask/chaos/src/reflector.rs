@@ -17,8 +17,11 @@ use crate::history::{Asked, Change, Event, Items, List, Version, Watch};
 use crate::recorder::{Recorder, Target};
 use crate::worker::{ListError, Lister};
 
-/// Time without an event after which a watch is opened again elsewhere.
+/// Time without an event after which a watch is opened again elsewhere, while there are faults.
 const SILENCE: Duration = Duration::from_secs(2);
+
+/// The same when the faults are over.
+const CALM_SILENCE: Duration = Duration::from_secs(30);
 
 /// The end of the round for reflectors.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +148,8 @@ impl Reflector {
             if following.state.is_none() && self.is_done(following.reached()) {
                 return Ended::Other("end of the round".to_owned());
             }
-            let data = match timeout(SILENCE, body.frame()).await {
+            let silence = if self.end.borrow().is_some() { CALM_SILENCE } else { SILENCE };
+            let data = match timeout(silence, body.frame()).await {
                 Err(_) => return Ended::Other("silence".to_owned()),
                 Ok(None) => return Ended::Other("end".to_owned()),
                 Ok(Some(Err(error))) => return Ended::Other(error.to_string()),

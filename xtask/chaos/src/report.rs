@@ -39,11 +39,11 @@ impl Report {
         for violation in &outcome.violations {
             println!("  violation: {violation}");
         }
-        for scope in &outcome.incomplete {
-            println!("  {scope}: history was removed before a watch had delivered it; checked in part");
+        for reason in &outcome.in_part {
+            println!("  checked in part: {reason}");
         }
         let total = &mut self.total;
-        total.incomplete.extend(outcome.incomplete);
+        total.in_part.extend(outcome.in_part);
         total.operations += outcome.operations;
         total.unknown += outcome.unknown;
         total.faults += outcome.faults;
@@ -85,7 +85,7 @@ impl Report {
             ("watch events", total.events),
             ("lists after lost history", total.relists),
             ("objects expired", total.expired),
-            ("collections checked in part", total.incomplete.len()),
+            ("checked in part", total.in_part.len()),
             ("faults", total.faults),
         ];
         for (name, number) in lines {

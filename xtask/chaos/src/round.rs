@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::Failure;
-use crate::check::{self, Violation};
+use crate::check::{self, Verdict, Violation};
 use crate::client::{Client, Request};
 use crate::cluster::Cluster;
 use crate::faults::Injector;
@@ -32,7 +32,7 @@ const QUOTA: usize = 4;
 const REFLECTORS: usize = 3;
 
 /// Time in which reflectors reach the end after the last fault, and the round's own requests succeed.
-const PATIENCE: Duration = Duration::from_mins(1);
+const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The configuration of a round.
 #[derive(Clone, Copy, Debug)]
@@ -65,8 +65,8 @@ pub(crate) struct Outcome {
     /// Requests without a usable answer, by their reason.
     pub(crate) failed: BTreeMap<String, u64>,
     pub(crate) violations: Vec<Violation>,
-    /// The scopes that could be checked only in part.
-    pub(crate) incomplete: Vec<String>,
+    /// The scopes and objects that could be checked only in part, with the reason.
+    pub(crate) in_part: Vec<String>,
 }
 
 /// The round while it runs.
@@ -110,8 +110,7 @@ pub(crate) async fn run(
     round.remove_all().await?;
     let (history, failed) = round.recorder.take();
     let mut outcome = Outcome::new(&history, failed);
-    outcome.violations = check::check(&history);
-    outcome.incomplete = check::incomplete(&history);
+    Verdict { violations: outcome.violations, in_part: outcome.in_part } = check::check(&history);
     if plan.keeps || !outcome.violations.is_empty() {
         let name = format!("{}-seed-{}-round-{}.jsonl", cluster.store.name(), plan.seed, plan.number);
         let path = plan.output.join(name);
@@ -138,7 +137,7 @@ impl Outcome {
             faults: history.faults.len(),
             failed,
             violations: Vec::new(),
-            incomplete: Vec::new(),
+            in_part: Vec::new(),
         }
     }
 }
@@ -257,17 +256,18 @@ impl Round<'_> {
             }
         }
         let until = Instant::now() + Duration::from_secs(self.plan.seconds);
-        let is_last = self.plan.number == self.plan.rounds;
-        injector.run(cluster, until, is_last, &self.targets, &self.recorder).await?;
+        injector.run(cluster, until, &self.targets, &self.recorder).await?;
+        if self.plan.number == self.plan.rounds {
+            injector.complete(cluster, &self.targets, &self.recorder).await?;
+        }
         stop.send_replace(true);
         while workers.join_next().await.transpose()?.is_some() {}
         cluster.check()?;
         cluster.network.await_members().await?;
         cluster.network.await_servers(&mut cluster.processes.servers).await?;
-        let deadline = Instant::now() + PATIENCE;
         for (target, (end, _)) in ends.iter().enumerate() {
             let revision = self.write_last(cluster, target).await?;
-            end.send_replace(Some(End { revision, deadline }));
+            end.send_replace(Some(End { revision, deadline: Instant::now() + PATIENCE }));
         }
         while reflectors.join_next().await.transpose()?.is_some() {}
         self.list_all(cluster).await
@@ -320,10 +320,15 @@ impl Round<'_> {
             for server in 0..self.servers {
                 for asked in [Asked::Any, Asked::Consistent, Asked::Paged, Asked::Any] {
                     let mut lister = Lister { index: OWN, client: &mut client, recorder: &self.recorder };
-                    let listed = lister.list(target, server, asked, Duration::ZERO).await;
-                    listed.map_err(|_| {
-                        format!("server-{server} does not list {} although there is no fault", target.scope)
-                    })?;
+                    let begun = Instant::now();
+                    while lister.list(target, server, asked, Duration::ZERO).await.is_err() {
+                        if begun.elapsed() > PATIENCE {
+                            let scope = &target.scope;
+                            let problem =
+                                format!("server-{server} does not list {scope} although there is no fault");
+                            return Err(problem.into());
+                        }
+                    }
                 }
             }
         }

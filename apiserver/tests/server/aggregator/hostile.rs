@@ -1,25 +1,22 @@
 //! Misbehavior of clients and extension servers.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use apiserver::testing::TestServer;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use http::Request;
-use http_body_util::Full;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
 
 use super::{
     AGGREGATED, API_SERVICES, Behavior, Extension, GROUP, SERVICES, api_service, api_service_path, flunders,
     local_service, started,
 };
-use crate::client::{Connection, Protocol, tls};
+use crate::client::{ADMIN, Connection, Protocol, request, tls};
 use crate::custom_resources::{Client, condition};
+use crate::peer::acceptor;
 
 /// Sends a request as it is, over HTTP/1.1, and returns the response.
 async fn raw(server: &TestServer, request: &str) -> String {
@@ -82,8 +79,7 @@ async fn trailers_are_not_forwarded() {
 async fn an_answer_that_breaks_off_ends_the_clients_too() {
     let (_server, mut client, extension) = started().await;
     extension.set(Behavior::Reset);
-    let request = Request::get(flunders()).header("host", "localhost");
-    let request = request.header("authorization", "Bearer admin-token").body(Full::default()).unwrap();
+    let request = request("GET", &flunders(), &[ADMIN], &Value::Null);
     assert!(client.0.try_send(request).await.is_none(), "half an answer must not look like a whole one");
     extension.set(Behavior::Serve);
     assert_eq!(client.get(&flunders()).await["method"], "GET");
@@ -91,20 +87,7 @@ async fn an_answer_that_breaks_off_ends_the_clients_too() {
 
 /// Starts a server that answers everything with 1xx responses without end.
 async fn flooding() -> (SocketAddr, String) {
-    let key = rcgen::KeyPair::generate().unwrap();
-    let names = vec!["wardle.default.svc".to_owned()];
-    let certificate = rcgen::CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = rustls::ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .unwrap()
-        .with_no_client_auth()
-        .with_single_cert(
-            vec![certificate.der().clone()],
-            rustls_pki_types::PrivatePkcs8KeyDer::from(key.serialize_der()).into(),
-        )
-        .unwrap();
-    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let (acceptor, pem) = acceptor("wardle.default.svc");
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -119,7 +102,7 @@ async fn flooding() -> (SocketAddr, String) {
             });
         }
     });
-    (address, STANDARD.encode(certificate.pem()))
+    (address, STANDARD.encode(pem))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -156,8 +139,7 @@ async fn lies_in_discovery_reach_nobody() {
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     let begun = Instant::now();
     let list = loop {
-        let request = Request::get("/apis").header("host", "localhost").header("accept", AGGREGATED);
-        let request = request.header("authorization", "Bearer admin-token").body(Full::default()).unwrap();
+        let request = request("GET", "/apis", &[ADMIN, ("accept", AGGREGATED)], &Value::Null);
         let list = connection.send(request).await.json();
         if list.to_string().contains("flunders") {
             break list;
@@ -177,8 +159,7 @@ async fn lies_in_discovery_reach_nobody() {
     assert!(!group("apps").to_string().contains("stolen"));
     // The binary form can be made of it.
     let binary = AGGREGATED.replace("application/json", "application/vnd.kubernetes.protobuf");
-    let request = Request::get("/apis").header("host", "localhost").header("accept", binary);
-    let request = request.header("authorization", "Bearer admin-token").body(Full::default()).unwrap();
+    let request = request("GET", "/apis", &[ADMIN, ("accept", &binary)], &Value::Null);
     assert_eq!(connection.send(request).await.status, 200);
 }
 
@@ -199,8 +180,7 @@ async fn the_openapi_document_has_the_paths_of_extension_servers_and_no_others()
     assert_eq!(definitions.get("com.example.Unused"), None);
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     let protobuf = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-    let request = Request::get("/openapi/v2").header("host", "localhost").header("accept", protobuf);
-    let request = request.header("authorization", "Bearer admin-token").body(Full::default()).unwrap();
+    let request = request("GET", "/openapi/v2", &[ADMIN, ("accept", protobuf)], &Value::Null);
     let answer = connection.send(request).await;
     assert!(answer.status == 200 && String::from_utf8_lossy(&answer.body).contains("com.example.Flunder"));
     client.expect(200, "DELETE", &api_service_path(), Value::Null).await;

@@ -20,6 +20,16 @@ fn own_address() -> SocketAddr {
     SocketAddr::new(socket.local_addr().unwrap().ip(), 0)
 }
 
+/// Reads until a request is refused.
+async fn refusal(client: &mut Client, path: &str) -> (u16, String) {
+    loop {
+        let answer = client.send("GET", path, &Value::Null).await;
+        if answer.status != 200 {
+            return (answer.status, answer.text());
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn requests_are_spread_over_ready_endpoints() {
     // They have different certificates, which therefore are not verified.
@@ -63,13 +73,7 @@ async fn requests_are_spread_over_ready_endpoints() {
         in_turn = if shown["at"] == only.as_str() { in_turn + 1 } else { 0 };
     }
     client.expect(200, "DELETE", &format!("{SLICES}/a"), Value::Null).await;
-    let answer = loop {
-        let answer = client.send("GET", &path, &Value::Null).await;
-        if answer.status != 200 {
-            break answer;
-        }
-    };
-    assert_eq!((answer.status, answer.text().as_str()), (503, "service unavailable\n"));
+    assert_eq!(refusal(&mut client, &path).await, (503, "service unavailable\n".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -98,13 +102,7 @@ async fn requests_go_to_where_the_service_is_now() {
     assert_eq!(client.get(&path).await["at"], second.address.to_string());
 
     client.expect(200, "DELETE", &format!("{SERVICES}/wardle"), Value::Null).await;
-    let answer = loop {
-        let answer = client.send("GET", &path, &Value::Null).await;
-        if answer.status != 200 {
-            break answer;
-        }
-    };
-    assert_eq!((answer.status, answer.text().as_str()), (503, "service unavailable\n"));
+    assert_eq!(refusal(&mut client, &path).await, (503, "service unavailable\n".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

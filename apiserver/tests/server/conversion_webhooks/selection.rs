@@ -2,12 +2,11 @@
 
 use std::fmt::Write as _;
 
-use http::Request;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 
-use crate::client::Connection;
+use crate::client::{Connection, Protocol};
 use crate::custom_resources::Client;
 
 use super::webhook::{Behavior, TIMEOUT, Webhook};
@@ -22,11 +21,8 @@ struct Watch {
 
 impl Watch {
     async fn start(server: &TestServer, query: &str) -> Self {
-        let mut connection = Client::connect(server).await.0;
-        let Connection::Http2(sender) = &mut connection else { unreachable!("HTTP/2 was asked for") };
-        let watch = Request::get(format!("https://localhost{V2}?watch=1{query}"));
-        let watch = watch.header("authorization", "Bearer admin-token").body(Full::default()).unwrap();
-        let body = sender.send_request(watch).await.unwrap().into_body();
+        let mut connection = Connection::open(server, Protocol::Http2).await;
+        let body = connection.stream(&format!("{V2}?watch=1{query}")).await;
         Self { body, received: String::new(), _connection: connection }
     }
 

@@ -85,6 +85,9 @@ pub struct EnclosureSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeper: Option<String>,
     // ANCHOR_END: cel
+    /// The climate that the animals need, for example `polar`. `v1beta1` does not have this field.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub climate: Option<String>,
 }
 
 /// The observed state of an enclosure.
@@ -154,7 +157,7 @@ mod tests {
 
     fn enclosure(species: &str, animals: i32) -> Enclosure {
         Enclosure {
-            spec: EnclosureSpec { species: species.to_owned(), animals, keeper: None },
+            spec: EnclosureSpec { species: species.to_owned(), animals, ..EnclosureSpec::default() },
             ..Enclosure::default()
         }
     }

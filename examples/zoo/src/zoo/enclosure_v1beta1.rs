@@ -58,23 +58,31 @@ pub struct EnclosureSpecV1beta1 {
 }
 
 // ANCHOR: conversion
+/// The annotation in which an object of this version keeps the field that only the hub has.
+const CLIMATE: &str = "zoo.example.dev/climate";
+
 // Use `TryFrom` for a conversion that can fail; its error is returned to the client.
 impl From<EnclosureV1beta1> for Enclosure {
-    fn from(beta: EnclosureV1beta1) -> Self {
-        let EnclosureSpecV1beta1 { inhabitant, headcount, caretaker } = beta.spec;
-        let spec = EnclosureSpec { species: inhabitant, animals: headcount, keeper: caretaker };
-        Self { metadata: beta.metadata, spec, status: beta.status }
+    fn from(EnclosureV1beta1 { mut metadata, spec, status }: EnclosureV1beta1) -> Self {
+        let EnclosureSpecV1beta1 { inhabitant, headcount, caretaker } = spec;
+        let climate = metadata.annotations.as_mut().and_then(|annotations| annotations.remove(CLIMATE));
+        metadata.annotations.take_if(|annotations| annotations.is_empty());
+        let spec = EnclosureSpec { species: inhabitant, animals: headcount, keeper: caretaker, climate };
+        Self { metadata, spec, status }
+    }
+}
+
+impl From<Enclosure> for EnclosureV1beta1 {
+    fn from(Enclosure { mut metadata, spec, status }: Enclosure) -> Self {
+        let EnclosureSpec { species, animals, keeper, climate } = spec;
+        if let Some(climate) = climate {
+            metadata.annotations.get_or_insert_default().insert(CLIMATE.to_owned(), climate);
+        }
+        let spec = EnclosureSpecV1beta1 { inhabitant: species, headcount: animals, caretaker: keeper };
+        Self { metadata, spec, status }
     }
 }
 // ANCHOR_END: conversion
-
-impl From<Enclosure> for EnclosureV1beta1 {
-    fn from(stored: Enclosure) -> Self {
-        let EnclosureSpec { species, animals, keeper } = stored.spec;
-        let spec = EnclosureSpecV1beta1 { inhabitant: species, headcount: animals, caretaker: keeper };
-        Self { metadata: stored.metadata, spec, status: stored.status }
-    }
-}
 
 #[cfg(test)]
 mod tests {
