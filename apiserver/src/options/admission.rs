@@ -43,8 +43,7 @@ pub struct AdmissionOptions {
     pub default_unreachable_toleration_seconds: u32,
 
     /// Allow privileged containers, such as those of network plug-ins and of kube-proxy
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub allow_privileged: bool,
 }
 
