@@ -33,7 +33,7 @@ mod tests;
 mod v2;
 mod version;
 
-pub use v2::RemoteSpec;
+pub use v2::{RemoteSpec, SpecError};
 pub use version::{Version, VersionDocument};
 
 use v2::{Content, Forms};

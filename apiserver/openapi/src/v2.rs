@@ -26,7 +26,7 @@ mod remote;
 mod roots;
 
 pub(super) use content::Content;
-pub use remote::RemoteSpec;
+pub use remote::{RemoteSpec, SpecError};
 
 /// Path of the document.
 pub(super) const PATH: &str = "/openapi/v2";
