@@ -276,10 +276,7 @@ async fn serve(
     }
     announcement::log_start(invocation.program, &options);
     let ready_file = options.locations.ready_file.clone();
-    let mut builder = builder.options(options.clone());
-    for map in maps {
-        builder = builder.storage_map(map);
-    }
+    let builder = maps.iter().fold(builder.options(options.clone()), |builder, map| builder.storage_map(map));
     let built = Box::pin(builder.shutdown(ending.shutdown.clone()).build());
     // A signal cancels the start, for example while it waits for etcd.
     let Some(server) = ending.shutdown.run_until_cancelled(built).await else { return Ok(()) };
