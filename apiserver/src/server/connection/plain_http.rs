@@ -8,6 +8,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use super::unread::read_stream;
+
 /// Type of the TLS record that every connection begins with.
 const HANDSHAKE_RECORD: u8 = 22;
 /// Number of bytes by which HTTP is recognized.
@@ -39,18 +41,6 @@ pub(super) async fn answer(stream: &mut TcpStream) -> std::io::Result<bool> {
     stream.write_all(ANSWER).await?;
     stream.shutdown().await?;
     // The response is complete whether or not the client ends its request.
-    let _ = tokio::time::timeout(DISCARD_TIMEOUT, discard(stream)).await;
+    let _ = tokio::time::timeout(DISCARD_TIMEOUT, read_stream(stream, MAX_DISCARDED_BYTES)).await;
     Ok(true)
-}
-
-async fn discard(stream: &mut TcpStream) -> std::io::Result<()> {
-    let mut buffer = [0; 4 * 1024];
-    let mut left = MAX_DISCARDED_BYTES;
-    while left > 0 {
-        match stream.read(&mut buffer).await? {
-            0 => break,
-            read => left = left.saturating_sub(read),
-        }
-    }
-    Ok(())
 }
