@@ -202,8 +202,8 @@ pub struct Options {
     #[command(flatten)]
     pub shutdown: ShutdownOptions,
 
-    /// Flags of kube-apiserver that need nothing of this server. Last, because it leaves out those above, and lets those of a
-    /// truth value be given alone.
+    /// Flags of kube-apiserver that need nothing of this server. Last, because it leaves out those above, and lets those
+    /// of a truth value be given alone.
     #[command(flatten)]
     pub upstream: UpstreamFlags,
 

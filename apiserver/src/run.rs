@@ -50,8 +50,8 @@ mod token;
 /// Runs a server of these maps' resources as the whole process: parses the command line, serves until SIGTERM
 /// or SIGINT, and shuts down gracefully. A second signal ends it at once; SIGHUP is ignored.
 ///
-/// Under the name `etcd` the program takes the place of etcd beside a server for tests, and under the name `kube-apiserver` it
-/// recognizes such a neighbour, and keeps its objects in memory.
+/// Under the name `etcd` the program takes the place of etcd beside a server for tests, and under the name
+/// `kube-apiserver` it recognizes such a neighbour, and keeps its objects in memory.
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
@@ -86,8 +86,8 @@ pub fn run_extension_with(program: Program, maps: &[&'static StorageMap]) -> Exi
     run_extension_customized(program, maps, |builder, NoFlags {}| builder)
 }
 
-/// Like [`run_extension_with`], with flags of its own beside the server's, and whatever `customize` adds to the server: admission
-/// plug-ins, post-start hooks, controllers.
+/// Like [`run_extension_with`], with flags of its own beside the server's, and whatever `customize` adds to the server:
+/// admission plug-ins, post-start hooks, controllers.
 ///
 /// ```no_run
 /// # use resources::STORAGE_MAP; // your own

@@ -1,9 +1,9 @@
 //! Limits the number of requests in flight, and the memory of their bodies.
 //!
-//! Requests share the server as [flow control](flowcontrol) says. If that is disabled, at most a fixed number of
-//! reads and of writes is in flight, and others are refused. Watches and streams, responses that are not read, and the
-//! memory of bodies that have not completely arrived are divided by user ([`Shares`]), because seats do not bound them. Members of `system:masters` have
-//! shares of their own, so that an administrator can act while others are held up.
+//! Requests share the server as [flow control](flowcontrol) says. If that is disabled, at most a fixed number of reads
+//! and of writes is in flight, and others are refused. Watches and streams, responses that are not read, and the memory
+//! of bodies that have not completely arrived are divided by user ([`Shares`]), because seats do not bound them. Members
+//! of `system:masters` have shares of their own, so that an administrator can act while others are held up.
 //!
 //! Kubernetes concept: `WithPriorityAndFairness` and `WithMaxInFlightLimit`.
 

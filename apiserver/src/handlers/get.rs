@@ -4,9 +4,9 @@ use registry_core::api::StatusError;
 use responses::Response;
 use responses::negotiation::Endpoint;
 
-use super::answer::object_answer;
 use super::call::Call;
 use super::options::get_options;
+use super::response::object_response;
 use super::routing::method_not_allowed;
 
 /// Handles a get. The object is neither parsed nor encoded.
@@ -15,5 +15,5 @@ pub(super) async fn get(call: &Call<'_>) -> Result<Response, StatusError> {
     let output = call.negotiate(Endpoint::Object)?;
     let options = get_options(call.query)?;
     let answer = getter.get(call.context, call.name, &options).await?;
-    object_answer(call, &output, answer, http::StatusCode::OK)
+    object_response(call, &output, answer, http::StatusCode::OK)
 }

@@ -81,8 +81,8 @@ impl AdmissionOptions {
     /// in which they run.
     ///
     /// # Errors
-    /// Fails if there is no plug-in of a name, or if a plug-in is enabled that is not built in, or enabled and disabled at once: the server would
-    /// not enforce what its operator expects.
+    /// Fails if there is no plug-in of a name, or if a plug-in is enabled that is not built in, or enabled and disabled
+    /// at once: the server would not enforce what its operator expects.
     pub fn apply(&self, chain: &mut AdmissionChain) -> Result<(), OptionsError> {
         self.check_names(|name| chain.names().any(|own| own == name))?;
         for PluginName(name) in &self.enable_admission_plugins {

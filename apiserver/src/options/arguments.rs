@@ -1,5 +1,6 @@
-//! Arguments as kube-apiserver's library for flags reads them, where this server's library reads them otherwise: empty values
-//! (`--flag=`, as templates write them for variables that are not set), truth values, and lists that end with a comma.
+//! Arguments as kube-apiserver's library for flags reads them, where this server's library reads them otherwise: empty
+//! values (`--flag=`, as templates write them for variables that are not set), truth values, and lists that end with a
+//! comma.
 
 use std::any::TypeId;
 use std::ffi::{OsStr, OsString};

@@ -42,8 +42,9 @@ pub struct AuthorizationOptions {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub authorization_webhook_cache_unauthorized_ttl: Option<Duration>,
 
-    /// Write the rules of aggregated cluster roles, such as admin, edit and view, also if clusterrole-aggregation-controller is
-    /// not among --controllers; not needed if kube-controller-manager runs beside the server
+    /// Write the rules of aggregated cluster roles, such as admin, edit and view, also if
+    /// clusterrole-aggregation-controller is not among --controllers; not needed if kube-controller-manager runs beside
+    /// the server
     #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub aggregate_cluster_roles: bool,
 }

@@ -32,8 +32,8 @@ pub struct LocationOptions {
     #[arg(long, value_name = "PATH")]
     pub ready_file: Option<PathBuf>,
 
-    /// Whether the data directory is removed when the server ends, so that nothing in it is flushed to disk. No flag: whoever
-    /// makes the directory knows it.
+    /// Whether the data directory is removed when the server ends, so that nothing in it is flushed to disk. No flag:
+    /// whoever makes the directory knows it.
     #[arg(skip)]
     pub removes_data_dir: bool,
 }
@@ -93,8 +93,8 @@ impl Options {
         own.or_else(beside_certificates).unwrap_or_else(|| DEFAULT_DATA_DIRECTORY.into())
     }
 
-    /// Whether the server has a new data directory at each start, which is removed at its end: one that keeps nothing, unless
-    /// a directory is given.
+    /// Whether the server has a new data directory at each start, which is removed at its end: one that keeps nothing,
+    /// unless a directory is given.
     pub fn has_temporary_directory(&self) -> bool {
         self.storage.backend() == StorageBackend::Memory
             && self.locations.data_dir.is_none()

@@ -92,8 +92,8 @@ impl ServiceAccountOptions {
     }
 }
 
-#[cfg(feature = "external-signer")]
 /// Returns the path of `--service-account-signing-endpoint`: the name of an abstract socket begins with a zero byte.
+#[cfg(feature = "external-signer")]
 pub(crate) fn socket_path(endpoint: &str) -> PathBuf {
     PathBuf::from(endpoint.strip_prefix('@').map_or_else(|| endpoint.to_owned(), |name| format!("\0{name}")))
 }

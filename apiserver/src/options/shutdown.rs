@@ -26,8 +26,8 @@ pub struct ShutdownOptions {
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration)]
     pub shutdown_watch_termination_grace_period: Duration,
 
-    /// Whether the server ends when the process that started it ends, as a test that is killed does
-    /// [default: false, except with the command `test`, and under the name kube-apiserver beside an `etcd` that keeps nothing]
+    /// Whether the server ends when the process that started it ends, as a test that is killed does [default: false,
+    /// except with the command `test`, and under the name kube-apiserver beside an `etcd` that keeps nothing]
     #[arg(long)]
     pub exit_with_parent: Option<bool>,
 }

@@ -146,8 +146,8 @@ impl StorageOptions {
         self.storage_backend.unwrap_or(of_servers)
     }
 
-    /// Returns the prefix of all keys, without the slash that ends it: as `path.Join("/", prefix)` of Go has it, empty for the
-    /// root.
+    /// Returns the prefix of all keys, without the slash that ends it: as `path.Join("/", prefix)` of Go has it, empty
+    /// for the root.
     pub fn key_prefix(&self) -> String {
         let mut parts: Vec<&str> = Vec::new();
         for part in self.etcd_prefix.split('/') {

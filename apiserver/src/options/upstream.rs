@@ -58,7 +58,8 @@ enum Values {
     Text,
 }
 
-/// Whether an argument is a flag of the table of which Kubernetes refuses an empty value: a number, a duration or a truth value.
+/// Whether an argument is a flag of the table of which Kubernetes refuses an empty value: a number, a duration or a truth
+/// value.
 pub(super) fn is_checked_when_empty(argument: &Arg) -> bool {
     let flag = FLAGS.iter().find(|flag| argument.get_id() == flag.name);
     flag.is_some_and(|flag| match flag.effect {

@@ -85,10 +85,12 @@ impl ServerBuilder {
         self
     }
 
-    /// Makes this an extension server, which serves only its own resources, behind the main server of `--kubeconfig`: that one
-    /// decides who the clients are and what they may do, has the namespaces, and the webhooks and policies of admission.
+    /// Makes this an extension server, which serves only its own resources, behind the main server of `--kubeconfig`:
+    /// that one decides who the clients are and what they may do, has the namespaces, and the webhooks and policies of
+    /// admission.
     ///
-    /// Kubernetes concept: [API aggregation](https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/).
+    /// Kubernetes concept: [API
+    /// aggregation](https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/).
     pub fn extension(mut self) -> Self {
         self.is_extension = true;
         self.without_builtin_resources = true;
@@ -127,8 +129,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Checks the flags, binds the port, locks the data directory, opens the storage, creates or reads keys and certificates,
-    /// and writes the administrator's kubeconfig.
+    /// Checks the flags, binds the port, locks the data directory, opens the storage, creates or reads keys and
+    /// certificates, and writes the administrator's kubeconfig.
     ///
     /// # Errors
     /// Fails if any of these steps does; the text gives the reason.

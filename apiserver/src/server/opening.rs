@@ -1,5 +1,5 @@
-//! Everything that the server opens before its stores, in an order that leaves nothing half made: flags and the files that they name
-//! are checked, the address is bound, the data directory is locked, and only then anything is written.
+//! Everything that the server opens before its stores, in an order that leaves nothing half made: flags and the files
+//! that they name are checked, the address is bound, the data directory is locked, and only then anything is written.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -65,8 +65,8 @@ pub(super) struct Opened {
 // === impl Checked ===
 
 impl Checked {
-    /// Checks the flags and the files that they name, as far as that is possible without opening anything. With plug-ins of the
-    /// server's author, the names of admission plug-ins are checked later.
+    /// Checks the flags and the files that they name, as far as that is possible without opening anything. With plug-ins
+    /// of the server's author, the names of admission plug-ins are checked later.
     pub(super) fn new(
         options: &Options,
         authorizer: Option<Arc<dyn Authorizer>>,

@@ -32,7 +32,7 @@ pub(super) async fn begins_with_tls(stream: &TcpStream) -> std::io::Result<bool>
 }
 
 /// Responds to a client that does not begin as TLS does, if it speaks HTTP. Returns whether it does.
-pub(super) async fn answer(stream: &mut TcpStream) -> std::io::Result<bool> {
+pub(super) async fn respond(stream: &mut TcpStream) -> std::io::Result<bool> {
     let mut beginning = [0; BEGINNING_BYTES];
     stream.read_exact(&mut beginning).await?;
     if !BEGINNINGS.contains(&&beginning) {

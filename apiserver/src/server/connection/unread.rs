@@ -36,8 +36,8 @@ const MAX_UNREAD_BYTES: usize = 256 * 1024;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Size of the buffer for what arrives on a connection and is discarded.
 const DRAIN_BUFFER_BYTES: usize = 16 * 1024;
-/// Maximum number of bytes of an HTTP/2 stream, or after the last response of an HTTP/1.1 connection, that are discarded: five
-/// times the largest body that is accepted. The stream is reset if its body is longer.
+/// Maximum number of bytes of an HTTP/2 stream, or after the last response of an HTTP/1.1 connection, that are discarded:
+/// five times the largest body that is accepted. The stream is reset if its body is longer.
 const MAX_DISCARDED_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum time for discarding them.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(30);
