@@ -34,7 +34,8 @@ fn object(value: Value) -> Object {
     Object::from_value(value).unwrap()
 }
 
-/// Returns 1,000 roles and 5,005 bindings, to users, groups and service accounts, as `docs/benchmarks/authorization.md` says.
+/// Returns 1,000 roles and 5,005 bindings, to users, groups and service accounts, as `docs/benchmarks/authorization.md`
+/// says.
 fn policy() -> Vec<Object> {
     let rules = json!([
         {"apiGroups": ["", "apps"], "resources": ["pods", "deployments", "replicasets"], "verbs": ["get", "list", "watch"]},

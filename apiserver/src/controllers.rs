@@ -1,5 +1,5 @@
-//! The controllers that run in the server: those without which namespaces never end, owned objects stay behind, and pods have no
-//! account.
+//! The controllers that run in the server: those without which namespaces never end, owned objects stay behind, and pods
+//! have no account.
 //!
 //! ```text
 //! what is served ─ kinds ─ objects: the metadata of all objects ─┬─ garbage_collector: graph ─ queue ─┐

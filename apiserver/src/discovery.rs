@@ -172,7 +172,7 @@ impl ServerDocuments {
                 groups.sort_by_cached_key(Group::aggregated_order);
                 Document::json(&aggregated::group_list(&groups))
             });
-            return Ok(answer_aggregated(document, format, &parts.headers));
+            return Ok(aggregated_response(document, format, &parts.headers));
         }
         let document = listed.plain.get_or_init(|| {
             if is_core {
@@ -183,7 +183,7 @@ impl ServerDocuments {
                 Document::json(&legacy::group_list(&groups))
             }
         });
-        answer(document, parts, cbor)
+        response(document, parts, cbor)
     }
 }
 
@@ -192,10 +192,10 @@ impl ServerDocuments {
 ///
 /// # Errors
 /// 406.
-pub(crate) fn answer(document: &Document, parts: &Parts, cbor: bool) -> Result<Response, StatusError> {
+pub(crate) fn response(document: &Document, parts: &Parts, cbor: bool) -> Result<Response, StatusError> {
     let formats = Formats { protobuf: true, cbor, tables: false };
     let output = Output::negotiate(&parts.headers, Query::from_uri(&parts.uri), Endpoint::Document, formats)?;
-    Ok(document.answer(&output))
+    Ok(document.response(&output))
 }
 
 /// Returns the format in which the client prefers the aggregated form over the plain one, or `None`.
@@ -219,11 +219,11 @@ fn aggregated_format(headers: &HeaderMap, cbor: bool) -> Option<Format> {
 }
 
 /// Returns the aggregated document, as protobuf if requested; both have the same tag.
-fn answer_aggregated(document: &Document, format: Format, headers: &HeaderMap) -> Response {
+fn aggregated_response(document: &Document, format: Format, headers: &HeaderMap) -> Response {
     if format != Format::Protobuf {
-        return document.cacheable_answer(headers, AGGREGATED);
+        return document.cacheable_response(headers, AGGREGATED);
     }
-    let mut response = document.cacheable_answer(headers, AGGREGATED_PROTOBUF);
+    let mut response = document.cacheable_response(headers, AGGREGATED_PROTOBUF);
     if response.status() == StatusCode::OK {
         let group = "apidiscovery.k8s.io";
         let version = "v2";

@@ -1,4 +1,5 @@
-//! Failures by rule: refusals, delays, interrupted watches and old states, for tests of clients. Only servers of tests have them.
+//! Failures by rule: refusals, delays, interrupted watches and old states, for tests of clients. Only servers of tests
+//! have them.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -58,8 +59,8 @@ pub(crate) struct Passed {
 
 impl Faults {
     /// Begins a rule for requests with this verb (`None`: any) for this resource: `configmaps`, `deployments.apps`,
-    /// `pods/status`, or `*` for everything. A resource without a group is that of every group, and one without a subresource
-    /// does not include them.
+    /// `pods/status`, or `*` for everything. A resource without a group is that of every group, and one without a
+    /// subresource does not include them.
     pub fn on(self: &Arc<Self>, verb: impl Into<Option<Verb>>, resource: &str) -> FaultBuilder {
         FaultBuilder::new(self.clone(), verb.into(), resource)
     }

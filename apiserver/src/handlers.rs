@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `dispatch` | from a request to the verb that handles it |
 //! | `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `connect` | one verb each |
-//! | `answer` | the response to an operation on one object |
+//! | `response` | the response to an operation on one object |
 //! | `representation` | objects in the form a client requests: whole, as a table, in binary |
 //! | `content`, `managers` | bodies: read, decoded, checked against the schema; the managers of their fields |
 //! | `audit` | the objects of requests and responses, for the audit log |
@@ -15,7 +15,6 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/handlers`.
 
-mod answer;
 mod api;
 mod audit;
 mod call;
@@ -33,6 +32,7 @@ mod managers;
 mod options;
 mod patch;
 mod representation;
+mod response;
 mod routing;
 mod served;
 mod served_api;

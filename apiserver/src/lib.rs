@@ -28,8 +28,8 @@
 //! apiserver = { git = "…", default-features = false, features = ["embedded"] }
 //! ```
 //!
-//! Modules depend only on modules below them in this list. The lowest rows are crates of their own, which know nothing of the
-//! server:
+//! Modules depend only on modules below them in this list. The lowest rows are crates of their own, which know nothing of
+//! the server:
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,4 +1,5 @@
-//! The objects that an extension server needs in a cluster: where it runs, what it may do, and which group versions it serves.
+//! The objects that an extension server needs in a cluster: where it runs, what it may do, and which group versions it
+//! serves.
 
 use std::collections::BTreeMap;
 

@@ -56,8 +56,10 @@ mod value_error;
 pub use admission::{AdmissionOptions, PluginName, is_on_by_default, ordered_names};
 pub use aggregator::AggregatorOptions;
 pub use api::ApiOptions;
-pub use audit::{AuditFault, AuditLogOptions, AuditOptions, AuditWebhookOptions, Mode};
-pub(crate) use audit::{BatchConfig, LogFormat, Retention, Throttle, TruncateConfig};
+pub use audit::{
+    AuditFault, AuditLogOptions, AuditOptions, AuditWebhookOptions, LogFormat, Mode, UnknownName,
+};
+pub(crate) use audit::{BatchConfig, Retention, Throttle, TruncateConfig};
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
 pub use authorization::{AuthorizationMode, AuthorizationOptions};
 pub use command::{
@@ -200,7 +202,8 @@ pub struct Options {
     #[command(flatten)]
     pub shutdown: ShutdownOptions,
 
-    /// Flags of kube-apiserver that need nothing of this server. Last, because it leaves out those above.
+    /// Flags of kube-apiserver that need nothing of this server. Last, because it leaves out those above, and lets those
+    /// of a truth value be given alone.
     #[command(flatten)]
     pub upstream: UpstreamFlags,
 

@@ -50,8 +50,8 @@ mod token;
 /// Runs a server of these maps' resources as the whole process: parses the command line, serves until SIGTERM
 /// or SIGINT, and shuts down gracefully. A second signal ends it at once; SIGHUP is ignored.
 ///
-/// Under the name `etcd` the program takes the place of etcd beside a server for tests, and under the name `kube-apiserver` it
-/// recognizes such a neighbour, and keeps its objects in memory.
+/// Under the name `etcd` the program takes the place of etcd beside a server for tests, and under the name
+/// `kube-apiserver` it recognizes such a neighbour, and keeps its objects in memory.
 ///
 /// ```no_run
 /// fn main() -> std::process::ExitCode {
@@ -86,8 +86,8 @@ pub fn run_extension_with(program: Program, maps: &[&'static StorageMap]) -> Exi
     run_extension_customized(program, maps, |builder, NoFlags {}| builder)
 }
 
-/// Like [`run_extension_with`], with flags of its own beside the server's, and whatever `customize` adds to the server: admission
-/// plug-ins, post-start hooks, controllers.
+/// Like [`run_extension_with`], with flags of its own beside the server's, and whatever `customize` adds to the server:
+/// admission plug-ins, post-start hooks, controllers.
 ///
 /// ```no_run
 /// # use resources::STORAGE_MAP; // your own
@@ -276,10 +276,7 @@ async fn serve(
     }
     announcement::log_start(invocation.program, &options);
     let ready_file = options.locations.ready_file.clone();
-    let mut builder = builder.options(options.clone());
-    for map in maps {
-        builder = builder.storage_map(map);
-    }
+    let builder = maps.iter().fold(builder.options(options.clone()), |builder, map| builder.storage_map(map));
     let built = Box::pin(builder.shutdown(ending.shutdown.clone()).build());
     // A signal cancels the start, for example while it waits for etcd.
     let Some(server) = ending.shutdown.run_until_cancelled(built).await else { return Ok(()) };

@@ -57,8 +57,8 @@ pub use reader::StorageReader;
 const HISTORY_EVENTS: usize = 100_000;
 /// Interval between the bookmarks of a watch that requests them.
 const BOOKMARK_PERIOD: Duration = Duration::from_mins(1);
-#[cfg(feature = "embedded")]
 /// Minimum interval between compaction checks of the embedded store.
+#[cfg(feature = "embedded")]
 const COMPACTION_LOOK: Duration = Duration::from_mins(1);
 
 /// The storages of one server.
@@ -245,9 +245,9 @@ impl Engine {
     }
 }
 
-#[cfg(feature = "embedded")]
 /// Returns the compaction as kube-apiserver does it: history older than the interval is removed. `None` for
 /// an interval of 0.
+#[cfg(feature = "embedded")]
 fn compaction(interval: Duration) -> Option<AutoCompaction> {
     (!interval.is_zero()).then(|| AutoCompaction {
         interval: interval.min(COMPACTION_LOOK),
@@ -256,8 +256,8 @@ fn compaction(interval: Duration) -> Option<AutoCompaction> {
     })
 }
 
-#[cfg(feature = "etcd3")]
 /// Returns the options of a connection to etcd.
+#[cfg(feature = "etcd3")]
 pub(crate) fn etcd_options(connection: EtcdConnection, compaction_interval: Duration) -> Etcd3Options {
     let (cert_file, key_file) = connection.client_files.unzip();
     Etcd3Options {

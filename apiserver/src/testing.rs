@@ -181,8 +181,8 @@ impl TestServer {
         self.storages.snapshot().await
     }
 
-    /// Returns to a snapshot of this server. Watches see what changes, with resource versions that are newer than all before;
-    /// objects that have not changed keep theirs. Reads that begin afterwards are not older.
+    /// Returns to a snapshot of this server. Watches see what changes, with resource versions that are newer than all
+    /// before; objects that have not changed keep theirs. Reads that begin afterwards are not older.
     ///
     /// # Errors
     /// Fails if the server has stopped, or keeps its objects in etcd.

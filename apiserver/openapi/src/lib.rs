@@ -33,7 +33,7 @@ mod tests;
 mod v2;
 mod version;
 
-pub use v2::RemoteSpec;
+pub use v2::{RemoteSpec, SpecError};
 pub use version::{Version, VersionDocument};
 
 use v2::{Content, Forms};
@@ -78,7 +78,7 @@ impl ServerDocuments {
         descriptions: DescriptionsSource,
     ) -> Option<Result<Response, StatusError>> {
         if is_v2(path) {
-            return Some(Ok(self.v2.answer(parts, || {
+            return Some(Ok(self.v2.response(parts, || {
                 Content::new(sorted(served).into_values(), descriptions(), served.remote_specs())
             })));
         }
@@ -87,12 +87,12 @@ impl ServerDocuments {
             return Some(Ok(self.index(parts, served, descriptions)));
         }
         if let Some(version) = find(served, below) {
-            return Some(version.answer(below, parts, descriptions));
+            return Some(version.response(below, parts, descriptions));
         }
         Some(match above::document(below, served, &LazyCell::new(descriptions)) {
             Some(value) => {
                 let document = Document::json(&value);
-                version::answer(below, parts, document.tag(), || document.clone())
+                version::response(below, parts, document.tag(), || document.clone())
             }
             // Below the index, the 404 response has no body, as in Kubernetes.
             None => Ok(responses::empty(StatusCode::NOT_FOUND)),
@@ -126,7 +126,7 @@ impl ServerDocuments {
             Document::json(&json!({ "paths": paths }))
         });
         // Kubernetes' HTTP library detects this type from the content.
-        index.cacheable_answer(&parts.headers, "text/plain; charset=utf-8")
+        index.cacheable_response(&parts.headers, "text/plain; charset=utf-8")
     }
 }
 

@@ -26,7 +26,7 @@ mod remote;
 mod roots;
 
 pub(super) use content::Content;
-pub use remote::RemoteSpec;
+pub use remote::{RemoteSpec, SpecError};
 
 /// Path of the document.
 pub(super) const PATH: &str = "/openapi/v2";
@@ -57,16 +57,16 @@ struct Packed {
 
 impl Forms {
     /// Responds to a request for the document, with the content that `make` returns.
-    pub(super) fn answer<'a>(&self, parts: &Parts, make: impl FnOnce() -> Content<'a> + Send) -> Response {
+    pub(super) fn response<'a>(&self, parts: &Parts, make: impl FnOnce() -> Content<'a> + Send) -> Response {
         match wanted(&parts.headers) {
             Some(Form::Json) => {
                 let packed = self.json.get_or_init(|| aside(|| Packed::pack(|out| make().write_json(out))));
-                packed.answer(&parts.headers, "application/json")
+                packed.response(&parts.headers, "application/json")
             }
             Some(Form::Protobuf) => {
                 let packed =
                     self.protobuf.get_or_init(|| aside(|| Packed::pack(|out| make().write_protobuf(out))));
-                packed.answer(&parts.headers, PROTOBUF[0])
+                packed.response(&parts.headers, PROTOBUF[0])
             }
             None => responses::empty(StatusCode::NOT_ACCEPTABLE),
         }
@@ -145,7 +145,7 @@ impl Packed {
         packer.finish()
     }
 
-    fn answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response {
+    fn response(&self, headers: &HeaderMap, media_type: &'static str) -> Response {
         let mut response = self.tag.unless_known(headers, media_type, || {
             if !accepts_gzip(headers) {
                 return Response::new(
@@ -199,8 +199,8 @@ mod tests {
         let chunks: std::io::Result<Vec<Bytes>> = packed.unpacked().collect();
         assert_eq!(chunks.expect("they were packed").concat(), long);
         let mut headers = HeaderMap::new();
-        let first = packed.answer(&headers, "application/json");
+        let first = packed.response(&headers, "application/json");
         headers.insert(http::header::IF_NONE_MATCH, first.headers()[http::header::ETAG].clone());
-        assert_eq!(packed.answer(&headers, "application/json").status(), StatusCode::NOT_MODIFIED);
+        assert_eq!(packed.response(&headers, "application/json").status(), StatusCode::NOT_MODIFIED);
     }
 }

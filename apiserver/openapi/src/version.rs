@@ -54,7 +54,7 @@ impl Version<'_> {
     }
 
     /// Returns a response with the document at this path below the index.
-    pub(super) fn answer(
+    pub(super) fn response(
         &self,
         path: &str,
         parts: &Parts,
@@ -62,11 +62,11 @@ impl Version<'_> {
     ) -> Result<Response, StatusError> {
         if let Some(tag) = self.derived_tag() {
             let make = || Document::tagged(&self.value(descriptions().as_ref()), tag.clone());
-            return answer(path, parts, &tag, make);
+            return response(path, parts, &tag, make);
         }
         let document =
             self.document.document.get_or_init(|| Document::json(&self.value(descriptions().as_ref())));
-        answer(path, parts, document.tag(), || document.clone())
+        response(path, parts, document.tag(), || document.clone())
     }
 
     /// Returns the tag, without keeping the document.
@@ -117,7 +117,7 @@ pub(super) fn built_in_document(paths: &impl Serialize, schemas: &impl Serialize
 }
 
 /// Returns a response with the document with this tag, which `make` returns.
-pub(super) fn answer(
+pub(super) fn response(
     path: &str,
     parts: &Parts,
     tag: &EntityTag,
@@ -126,7 +126,7 @@ pub(super) fn answer(
     if wants_protobuf(&parts.headers) {
         // Rarely requested: encoded for each request.
         let encode = || gnostic::v3(&make().parsed()).into();
-        return Ok(tag.cacheable_answer(&parts.headers, PROTOBUF[0], encode));
+        return Ok(tag.cacheable_response(&parts.headers, PROTOBUF[0], encode));
     }
     let query = Query::from_uri(&parts.uri);
     let formats = Formats { protobuf: false, cbor: false, tables: false };
@@ -136,9 +136,9 @@ pub(super) fn answer(
         return Ok(moved(&hashed_url(path, tag.hash())));
     }
     if output.format == Format::Yaml {
-        return Ok(make().answer(&output));
+        return Ok(make().response(&output));
     }
-    let mut response = tag.cacheable_answer(&parts.headers, "application/json", || make().bytes());
+    let mut response = tag.cacheable_response(&parts.headers, "application/json", || make().bytes());
     if asked_hash.is_some() {
         // The content of this URL never changes.
         let forever = HeaderValue::from_static("public, immutable, max-age=31536000");

@@ -50,7 +50,7 @@ impl Document {
     }
 
     /// Returns the document in the negotiated format.
-    pub fn answer(&self, output: &Output) -> Response {
+    pub fn response(&self, output: &Output) -> Response {
         if output.format == Format::Json {
             return negotiated::bytes(output, StatusCode::OK, self.line.clone());
         }
@@ -63,8 +63,8 @@ impl Document {
     }
 
     /// Returns the document with its tag, or 304 if the client has it already.
-    pub fn cacheable_answer(&self, headers: &HeaderMap, media_type: &'static str) -> Response {
-        self.tag.cacheable_answer(headers, media_type, || self.bytes())
+    pub fn cacheable_response(&self, headers: &HeaderMap, media_type: &'static str) -> Response {
+        self.tag.cacheable_response(headers, media_type, || self.bytes())
     }
 
     /// Returns the encoded document, without a newline.
@@ -89,7 +89,7 @@ impl EntityTag {
 
     /// Returns the bytes of `give`, of this media type, with the tag and for caches, or 304 if the client has them
     /// already.
-    pub fn cacheable_answer(
+    pub fn cacheable_response(
         &self,
         headers: &HeaderMap,
         media_type: &'static str,

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HOST, LOCATION, VIA};
+use http::header::{HOST, LOCATION, VIA};
 use http::request::Parts;
 use http::{HeaderName, HeaderValue, Request, StatusCode, Uri, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
@@ -209,12 +209,7 @@ pub(super) fn url(authority: &str, target: &str) -> Result<Uri, http::Error> {
 
 /// Returns a plain page, as Kubernetes' aggregator responds on its own behalf.
 fn page(status: StatusCode, text: &dyn Display) -> Response {
-    let mut response = Response::new(ResponseBody::from(format!("{text}\n")));
-    *response.status_mut() = status;
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
-    headers.insert(http::header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    response
+    responses::text(status, format!("{text}\n"))
 }
 
 // === impl WithoutTrailers ===

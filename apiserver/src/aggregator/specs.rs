@@ -14,12 +14,14 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::header::{ACCEPT, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, Request, StatusCode};
-use openapi::RemoteSpec;
+use openapi::{RemoteSpec, SpecError};
 use ring::digest::{Digest, SHA256, digest};
 use tokio::sync::Semaphore;
+use tokio::task::JoinError;
 
 use super::RemoteApis;
 use super::ask::get;
+use super::error::RemoteError;
 use super::known::KnownDocuments;
 use super::remote_service::RemoteService;
 use super::rounds::{self, Work};
@@ -53,17 +55,33 @@ struct Last {
 
 /// The result of a fetch.
 pub(super) enum Fetched {
-    /// The document has not changed.
-    Same,
+    /// The document has not changed. Its tag may have.
+    Same { tag: Option<HeaderValue> },
     /// Another document.
-    Other {
-        spec: Arc<RemoteSpec>,
-        tag: Option<HeaderValue>,
-        hash: Digest,
-    },
+    Other { spec: Arc<RemoteSpec>, tag: Option<HeaderValue>, hash: Digest },
     /// The server has none.
     Nothing,
-    Failed(String),
+}
+
+/// A response with a document.
+struct Received {
+    tag: Option<HeaderValue>,
+    /// `None` if the tag is the known one.
+    text: Option<Bytes>,
+}
+
+/// Error of a document that cannot be fetched. Retryable.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FetchError {
+    #[error(transparent)]
+    NoResponse(#[from] RemoteError),
+    #[error("status {0}")]
+    Status(StatusCode),
+    #[error(transparent)]
+    Unreadable(#[from] SpecError),
+    /// The thread that parses it failed.
+    #[error(transparent)]
+    Parser(#[from] JoinError),
 }
 
 // === impl SpecsController ===
@@ -82,7 +100,7 @@ impl SpecsController {
 }
 
 impl Work for SpecsController {
-    type Outcome = Fetched;
+    type Outcome = Result<Fetched, FetchError>;
 
     const MAX_RUNNING: usize = 8;
 
@@ -91,7 +109,7 @@ impl Work for SpecsController {
         becomes_available || before.uid != now.uid || before.at != now.at || before.trust != now.trust
     }
 
-    fn start(&self, service: Arc<RemoteService>) -> BoxFuture<'static, Fetched> {
+    fn start(&self, service: Arc<RemoteService>) -> BoxFuture<'static, Result<Fetched, FetchError>> {
         let remote = self.remote.clone();
         let parser = self.parser.clone();
         let last = self.last.get(&service.name);
@@ -99,32 +117,29 @@ impl Work for SpecsController {
         let hash = last.and_then(|last| last.hash);
         Box::pin(async move {
             if !service.is_available || !service.is_forwarded() {
-                return Fetched::Nothing;
+                return Ok(Fetched::Nothing);
             }
-            match fetch(&remote, &service, tag).await {
-                Ok(Some((_, text))) if is_same(hash, &text) => Fetched::Same,
-                Ok(Some((tag, text))) => parse(&parser, &service, tag, text).await,
-                Ok(None) => Fetched::Nothing,
-                Err(Unfetched::Unchanged) => Fetched::Same,
-                Err(Unfetched::Failed(reason)) => Fetched::Failed(reason),
+            let Some(Received { tag, text }) = fetch(&remote, &service, tag).await? else {
+                return Ok(Fetched::Nothing);
+            };
+            match text.filter(|text| !is_same(hash, text)) {
+                None => Ok(Fetched::Same { tag }),
+                Some(text) => parse(&parser, &service, tag, text).await,
             }
         })
     }
 
-    fn finish(&mut self, service: &RemoteService, outcome: Fetched) -> Duration {
+    fn finish(&mut self, service: &RemoteService, outcome: Result<Fetched, FetchError>) -> Duration {
         let last = self.last.entry(service.name.clone()).or_default();
         match outcome {
-            Fetched::Same | Fetched::Nothing => last.failures = 0,
-            Fetched::Other { spec, tag, hash } => {
-                *last = Last { tag, hash: Some(hash), failures: 0 };
-                self.known.specify(service, spec);
+            Ok(fetched) => {
+                if let Some(spec) = last.replace(fetched) {
+                    self.known.specify(service, spec);
+                }
             }
-            Fetched::Failed(reason) => {
+            Err(error) => {
                 last.failures = last.failures.saturating_add(1);
-                tracing::debug!(
-                    api_service = service.name,
-                    "an OpenAPI document cannot be fetched: {reason}"
-                );
+                tracing::debug!(api_service = service.name, "an OpenAPI document cannot be fetched: {error}");
             }
         }
         PERIOD.saturating_mul(1 << last.failures.min(6)).min(MAX_PAUSE)
@@ -136,33 +151,45 @@ impl Work for SpecsController {
     }
 }
 
-/// Why there is no document.
-enum Unfetched {
-    Unchanged,
-    Failed(String),
+// === impl Last ===
+
+impl Last {
+    /// Takes over the result of a fetch, and returns the document if it is another one.
+    fn replace(&mut self, fetched: Fetched) -> Option<Arc<RemoteSpec>> {
+        self.failures = 0;
+        match fetched {
+            Fetched::Same { tag } => {
+                self.tag = tag;
+                None
+            }
+            Fetched::Other { spec, tag, hash } => {
+                (self.tag, self.hash) = (tag, Some(hash));
+                Some(spec)
+            }
+            Fetched::Nothing => None,
+        }
+    }
 }
 
-/// Fetches the text of a document with its tag; `None` if the server has none.
+/// Fetches a document; `None` if the server has none.
 async fn fetch(
     remote: &RemoteApis,
     service: &RemoteService,
     known: Option<HeaderValue>,
-) -> Result<Option<(Option<HeaderValue>, Bytes)>, Unfetched> {
+) -> Result<Option<Received>, FetchError> {
     let mut request = Request::new(Body::empty());
     *request.uri_mut() = http::Uri::from_static("/openapi/v2");
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
-    let is_conditional = known.is_some();
-    if let Some(known) = known {
-        request.headers_mut().insert(IF_NONE_MATCH, known);
+    if let Some(known) = &known {
+        request.headers_mut().insert(IF_NONE_MATCH, known.clone());
     }
     let transports = remote.forwarder.transports();
-    let answered = get(transports, service, request, TIMEOUT, MAX_DOCUMENT_BYTES).await;
-    let (mut head, text) = answered.map_err(|error| Unfetched::Failed(error.to_string()))?;
+    let (mut head, text) = get(transports, service, request, TIMEOUT, MAX_DOCUMENT_BYTES).await?;
     match head.status {
-        StatusCode::OK => Ok(Some((head.headers.remove(ETAG), text))),
+        StatusCode::OK => Ok(Some(Received { tag: head.headers.remove(ETAG), text: Some(text) })),
         StatusCode::NOT_FOUND => Ok(None),
-        StatusCode::NOT_MODIFIED if is_conditional => Err(Unfetched::Unchanged),
-        status => Err(Unfetched::Failed(format!("status {status}"))),
+        StatusCode::NOT_MODIFIED if known.is_some() => Ok(Some(Received { tag: known, text: None })),
+        status => Err(FetchError::Status(status)),
     }
 }
 
@@ -176,15 +203,27 @@ async fn parse(
     service: &RemoteService,
     tag: Option<HeaderValue>,
     text: Bytes,
-) -> Fetched {
+) -> Result<Fetched, FetchError> {
     let _permit = parser.acquire().await;
     let root = service.root();
     // Takes long, compared with a request.
     let parsed =
         tokio::task::spawn_blocking(move || (digest(&SHA256, &text), RemoteSpec::parse(&text, &root)));
-    match parsed.await {
-        Ok((hash, Ok(spec))) => Fetched::Other { spec: Arc::new(spec), tag, hash },
-        Ok((_, Err(error))) => Fetched::Failed(error.to_string()),
-        Err(error) => Fetched::Failed(error.to_string()),
+    let (hash, spec) = parsed.await?;
+    Ok(Fetched::Other { spec: Arc::new(spec?), tag, hash })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_that_has_not_changed_may_have_a_new_tag() {
+        let hash = digest(&SHA256, b"{}");
+        let mut last = Last { tag: Some(HeaderValue::from_static("1")), hash: Some(hash), failures: 3 };
+        let tag = Some(HeaderValue::from_static("2"));
+        assert!(last.replace(Fetched::Same { tag: tag.clone() }).is_none());
+        assert_eq!((last.tag, last.failures), (tag, 0));
+        assert!(is_same(last.hash, b"{}") && !is_same(last.hash, b"[]") && !is_same(None, b"{}"));
     }
 }

@@ -101,8 +101,8 @@ impl Transports {
         self.endpoints = Some(endpoints);
     }
 
-    /// Returns the host and port of an extension server, in the URLs of requests and in messages. Each has connections of its
-    /// own, so that a request goes to where the service is now.
+    /// Returns the host and port of an extension server, in the URLs of requests and in messages. Each has connections of
+    /// its own, so that a request goes to where the service is now.
     ///
     /// # Errors
     /// Fails with a reason if it has none.

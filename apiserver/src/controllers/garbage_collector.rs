@@ -6,8 +6,8 @@
 //! | `deletion` | whether an object is deleted, and how |
 //! | `references` | changes of the owners and finalizers of objects |
 //!
-//! A decision rests on objects that are read anew from the server. The graph only selects the objects to examine, and knows their
-//! dependents.
+//! A decision rests on objects that are read anew from the server. The graph only selects the objects to examine, and
+//! knows their dependents.
 //!
 //! Kubernetes concept: `pkg/controller/garbagecollector`.
 
@@ -47,7 +47,7 @@ pub(super) struct ObservedGraph {
     graph: Mutex<Graph>,
     deletions: Queue<Uid>,
     orphans: Queue<Uid>,
-    /// The objects that wait for a kind that is not served.
+    /// The objects that are not deleted before other kinds are served.
     parked: Mutex<HashSet<Uid>>,
 }
 
@@ -57,7 +57,7 @@ enum Unfinished {
     /// A request failed. It is tried again.
     #[error("{0}")]
     Failed(#[from] Failure),
-    /// A kind is not served. It is tried again when other kinds are served.
+    /// A kind is not served. It may be served later, or its objects are forgotten.
     #[error("the kind {kind} of {api_version} is not served")]
     UnknownKind { api_version: String, kind: String },
     /// A cluster-scoped object refers to a namespaced one, of which it cannot say the namespace. It is left alone.
@@ -84,27 +84,17 @@ impl GarbageCollector {
 
     async fn attempt_to_delete(&self, uid: Uid) -> Outcome {
         let result = self.delete_if_unowned(&uid).await;
-        self.outcome(&uid, result)
+        if let Err(unknown @ Unfinished::UnknownKind { .. }) = result {
+            tracing::debug!(%uid, "an object is not collected: {unknown}");
+            self.graph.parked().insert(uid);
+            return Outcome::Done;
+        }
+        outcome(&uid, result)
     }
 
     async fn attempt_to_orphan(&self, uid: Uid) -> Outcome {
         let result = self.orphan_dependents(&uid).await;
-        self.outcome(&uid, result)
-    }
-
-    fn outcome(&self, uid: &Uid, result: Result<(), Unfinished>) -> Outcome {
-        match result {
-            Ok(()) | Err(Unfinished::OwnerInNamespace) => Outcome::Done,
-            Err(unknown @ Unfinished::UnknownKind { .. }) => {
-                tracing::debug!(%uid, "an object is not collected: {unknown}");
-                self.graph.parked().insert(uid.clone());
-                Outcome::Done
-            }
-            Err(failure) => {
-                tracing::debug!(%uid, "an object is not collected yet: {failure}");
-                Outcome::Failed
-            }
-        }
+        outcome(&uid, result)
     }
 
     /// Returns the kind of an object.
@@ -127,6 +117,16 @@ impl GarbageCollector {
         let namespace = if kind.is_namespaced { at.namespace.as_str() } else { "" };
         let object = kind.read(&self.client, namespace, &at.name).await?;
         Ok(object.filter(|object| object.uid == **uid).map(|object| (kind, object)))
+    }
+}
+
+fn outcome(uid: &Uid, result: Result<(), Unfinished>) -> Outcome {
+    match result {
+        Ok(()) | Err(Unfinished::OwnerInNamespace) => Outcome::Done,
+        Err(failure) => {
+            tracing::debug!(%uid, "an object is not collected yet: {failure}");
+            Outcome::Failed
+        }
     }
 }
 
@@ -191,3 +191,15 @@ impl Observer for ObservedGraph {
 
 /// Time between two looks for dependents of an object that is about to lose them.
 const SETTLING: Duration = Duration::from_millis(5);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_is_released_although_the_kind_of_a_dependent_has_just_ended() {
+        let unknown = Unfinished::UnknownKind { api_version: "a/v1".to_owned(), kind: "B".to_owned() };
+        assert_eq!(outcome(&"u".into(), Err(unknown)), Outcome::Failed, "it is tried again");
+        assert_eq!(outcome(&"u".into(), Err(Unfinished::OwnerInNamespace)), Outcome::Done);
+    }
+}

@@ -1,7 +1,7 @@
 //! Follows the metadata of all objects of all served kinds, which come and go.
 //!
-//! Objects of this server arrive by informers over its stores, those of extension servers by lists and watches. Events are not
-//! followed: they have no dependents, and change often.
+//! Objects of this server arrive by informers over its stores, those of extension servers by lists and watches. Events
+//! are not followed: they have no dependents, and change often.
 //!
 //! Kubernetes concept: the monitors of `GraphBuilder` in `pkg/controller/garbagecollector`.
 
@@ -105,8 +105,8 @@ impl AllObjects {
         self.kinds.load_full()
     }
 
-    /// Reads the kinds that are served now. They may be more than those that are followed: something that was served a moment
-    /// ago is followed a little later.
+    /// Reads the kinds that are served now. They may be more than those that are followed: something that was served a
+    /// moment ago is followed a little later.
     pub(super) fn served_kinds(&self) -> Kinds {
         Kinds::new(self.served.collections())
     }

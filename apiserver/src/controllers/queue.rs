@@ -159,16 +159,15 @@ impl<K: Clone + Eq + Hash + Ord> State<K> {
 
     fn finish(&mut self, key: &K, outcome: Outcome) {
         self.running.remove(key);
-        let is_wanted = self.again.remove(key);
-        if outcome == Outcome::Failed {
-            let pause = self.failures.entry(key.clone()).or_insert(BACKOFF).next_pause();
-            self.add_at(key.clone(), Instant::now() + pause);
-            return;
-        }
-        self.failures.remove(key);
-        if is_wanted {
+        let pause = if outcome == Outcome::Failed {
+            Some(self.failures.entry(key.clone()).or_insert(BACKOFF).next_pause())
+        } else {
+            self.failures.remove(key);
+            if let Outcome::Again(pause) = outcome { Some(pause) } else { None }
+        };
+        if self.again.remove(key) {
             self.add(key.clone());
-        } else if let Outcome::Again(pause) = outcome {
+        } else if let Some(pause) = pause {
             self.add_at(key.clone(), Instant::now() + pause);
         }
     }
@@ -198,6 +197,26 @@ mod tests {
         let runs = runs.into_inner();
         assert_eq!(runs.len(), 2);
         assert_eq!(runs[1].1 - runs[0].1, Duration::from_secs(1));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_failed_key_that_was_added_meanwhile_is_not_held_up() {
+        let queue = Queue::new();
+        let runs = Mutex::new(Vec::new());
+        queue.add("a");
+        let work = async |key: &'static str| {
+            let number = runs.lock().len();
+            runs.lock().push(Instant::now());
+            if number == 8 {
+                queue.add(key);
+            }
+            if number < 9 { Outcome::Failed } else { Outcome::Done }
+        };
+        let running = queue.run(1, work);
+        assert!(tokio::time::timeout(Duration::from_hours(1), running).await.is_err(), "it never ends");
+        let runs = runs.into_inner();
+        assert!(runs.len() == 10 && runs[8] - runs[7] > Duration::from_secs(1), "{runs:?}");
+        assert_eq!(runs[9], runs[8], "something has changed since the failure");
     }
 
     #[tokio::test(start_paused = true)]

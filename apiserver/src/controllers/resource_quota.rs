@@ -1,7 +1,7 @@
 //! `resourcequota-controller`: counts what quotas limit.
 //!
-//! Admission charges a quota before the write. What a write is charged that fails, and what a deletion or an update gives back, is
-//! found by counting again after every change in a namespace that has quotas.
+//! Admission charges a quota before the write. What a write is charged that fails, and what a deletion or an update gives
+//! back, is found by counting again after every change in a namespace that has quotas.
 //!
 //! Kubernetes concept: `pkg/controller/resourcequota`, which counts again after deletions and every five minutes.
 

@@ -32,14 +32,14 @@ fn the_aggregated_form_is_given_when_it_is_wanted_most() {
 #[test]
 fn documents_are_tagged() {
     let document = Document::json(&json!({ "paths": [] }));
-    let first = document.cacheable_answer(&HeaderMap::new(), AGGREGATED);
+    let first = document.cacheable_response(&HeaderMap::new(), AGGREGATED);
     assert_eq!(first.status(), StatusCode::OK);
     assert_eq!(first.headers()[http::header::CONTENT_TYPE], AGGREGATED);
     let mut again = HeaderMap::new();
     again.insert(http::header::IF_NONE_MATCH, first.headers()[http::header::ETAG].clone());
-    assert_eq!(document.cacheable_answer(&again, AGGREGATED).status(), StatusCode::NOT_MODIFIED);
+    assert_eq!(document.cacheable_response(&again, AGGREGATED).status(), StatusCode::NOT_MODIFIED);
     again.insert(http::header::IF_NONE_MATCH, "\"other\"".parse().unwrap());
-    assert_eq!(document.cacheable_answer(&again, AGGREGATED).status(), StatusCode::OK);
+    assert_eq!(document.cacheable_response(&again, AGGREGATED).status(), StatusCode::OK);
 }
 
 #[test]

@@ -263,8 +263,8 @@ impl FaultBuilder {
         self.fail(StatusError::too_many_requests(MESSAGE, seconds(retry_after)))
     }
 
-    /// Delays requests, which are then handled, or refused by a later rule. They keep their places in priority and fairness, and
-    /// their deadline.
+    /// Delays requests, which are then handled, or refused by a later rule. They keep their places in priority and
+    /// fairness, and their deadline.
     pub fn delay(self, duration: Duration) -> Fault {
         self.add(Action::Delay(duration))
     }
@@ -290,8 +290,8 @@ impl FaultBuilder {
         self.faults.watches.end(&self.selection, false)
     }
 
-    /// Ends the watches that are open now, once, with the event that their resource version is too old, and returns their number.
-    /// Those that are not in JSON end without the event.
+    /// Ends the watches that are open now, once, with the event that their resource version is too old, and returns their
+    /// number. Those that are not in JSON end without the event.
     pub fn expire_open_watches(self) -> usize {
         self.faults.watches.end(&self.selection, true)
     }

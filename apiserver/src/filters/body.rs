@@ -12,7 +12,7 @@ use request_info::{RequestInfo, Verb};
 
 use crate::handlers::{BODY_LIMIT_BYTES, unreadable};
 
-use super::in_flight::{BodyReservation, UserShare};
+use super::in_flight::{TakenShare, UserShare};
 
 /// Receives the body of a request, and returns the memory reserved for it. Long-running requests, and those whose body is
 /// not read, are left unchanged.
@@ -24,7 +24,7 @@ pub(super) async fn receive(
     info: &RequestInfo,
     request: &mut Request<Body>,
     share: &UserShare<'_>,
-) -> Result<Option<BodyReservation>, StatusError> {
+) -> Result<Option<TakenShare>, StatusError> {
     let is_read = matches!(
         info.verb,
         Verb::Create | Verb::Update | Verb::Patch | Verb::Delete | Verb::DeleteCollection
@@ -40,7 +40,7 @@ pub(super) async fn receive(
     Ok(Some(reservation))
 }
 
-async fn collected(body: Body, reservation: &mut BodyReservation) -> Result<Bytes, StatusError> {
+async fn collected(body: Body, reservation: &mut TakenShare) -> Result<Bytes, StatusError> {
     let mut body = std::pin::pin!(Limited::new(body, BODY_LIMIT_BYTES));
     let mut received = BytesMut::new();
     while let Some(frame) = body.frame().await {

@@ -1,9 +1,9 @@
 //! Limits the number of requests in flight, and the memory of their bodies.
 //!
-//! Requests share the server as [flow control](flowcontrol) says. If that is disabled, at most a fixed number of
-//! reads and of writes is in flight, and others are refused. Watches and streams, responses that are not read, and the
-//! memory of bodies that have not completely arrived are divided by user ([`Shares`]), because seats do not bound them. Members of `system:masters` have
-//! shares of their own, so that an administrator can act while others are held up.
+//! Requests share the server as [flow control](flowcontrol) says. If that is disabled, at most a fixed number of reads
+//! and of writes is in flight, and others are refused. Watches and streams, responses that are not read, and the memory
+//! of bodies that have not completely arrived are divided by user ([`Shares`]), because seats do not bound them. Members
+//! of `system:masters` have shares of their own, so that an administrator can act while others are held up.
 //!
 //! Kubernetes concept: `WithPriorityAndFairness` and `WithMaxInFlightLimit`.
 
@@ -95,38 +95,27 @@ pub(super) struct UserShare<'a> {
     load: Arc<UserLoad>,
 }
 
-/// Memory that is reserved for a body while it arrives.
-pub(super) struct BodyReservation {
+/// The part of a shared resource that a user takes for one request. Dropping it gives it back.
+pub(super) struct TakenShare {
     shares: Arc<Shares>,
     load: Arc<UserLoad>,
-    bytes: usize,
+    held: fn(&UserLoad) -> &Held,
+    amount: usize,
 }
 
 /// The place of a request in flight. Dropping it gives it back.
 #[derive(Default)]
 pub(super) struct Place {
     execution: Option<Execution>,
-    _share: Option<ResponseShare>,
-    _lasting: Option<Lasting>,
+    /// Counts the response for its user until it is sent, or the watch or stream until it ends.
+    _share: Option<TakenShare>,
+    _watch: Option<RegisteredWatch>,
 }
 
-/// A response that is counted for its user until it is sent. While its client does not read it, it has no seats.
-struct ResponseShare {
-    shares: Arc<Shares>,
-    load: Arc<UserLoad>,
-}
-
-/// The seats of a request while it executes.
+/// The seats of a request while it executes. It has none while its client does not read the response.
 struct Execution {
     seat: Option<Seat>,
     _counted: Counted,
-}
-
-/// The place of a watch or a stream until it ends.
-struct Lasting {
-    shares: Arc<Shares>,
-    load: Arc<UserLoad>,
-    _watch: Option<RegisteredWatch>,
 }
 
 /// A request that asks for a place.
@@ -189,12 +178,10 @@ impl InFlight {
         arriving: Arriving<'_>,
     ) -> Result<Place, Refused> {
         let Arriving { user, flow, info, query, arrival } = arriving;
-        let lasting = if info.is_long_running() {
-            let watch = self.control.as_ref().and_then(|control| control.register(info));
-            Some(share.long_running(watch)?)
-        } else {
-            None
-        };
+        let is_lasting = info.is_long_running();
+        let control = self.control.as_ref().filter(|_| is_lasting);
+        let watch = control.and_then(|control| control.register(info));
+        let lasting = if is_lasting { Some(share.long_running()?) } else { None };
         let is_read = matches!(info.verb, Verb::Get | Verb::List | Verb::Watch | Verb::Head | Verb::Options);
         let numbers = if is_read { &self.reads } else { &self.writes };
         let execution = match (&self.control, flow) {
@@ -205,7 +192,7 @@ impl InFlight {
                 let seat = seat.map_err(|refused| Refused::after(refused.retry_after_seconds))?;
                 Some(Execution { seat: Some(seat), _counted: numbers.count_working() })
             }
-            _ if lasting.is_some() || Endpoint::from_path(&info.path).is_some() => None,
+            _ if is_lasting || Endpoint::from_path(&info.path).is_some() => None,
             _ => {
                 let [reads, writes] = self.limits;
                 let limit = if is_read { reads } else { writes };
@@ -217,8 +204,8 @@ impl InFlight {
                 Some(Execution { seat: None, _counted: counted })
             }
         };
-        let response = if lasting.is_none() { Some(share.response()?) } else { None };
-        Ok(Place { execution, _share: response, _lasting: lasting })
+        let share = if is_lasting { lasting } else { Some(share.response()?) };
+        Ok(Place { execution, _share: share, _watch: watch })
     }
 }
 
@@ -284,61 +271,45 @@ impl Class {
 // === impl UserShare ===
 
 impl UserShare<'_> {
-    fn long_running(&self, watch: Option<RegisteredWatch>) -> Result<Lasting, Refused> {
-        let shares = &self.class.long_running;
-        if !shares.try_take(&self.load.long_running, 1) {
-            return Err(Refused::after(RETRY_AFTER_SECONDS));
-        }
-        Ok(Lasting { shares: shares.clone(), load: self.load.clone(), _watch: watch })
+    fn long_running(&self) -> Result<TakenShare, Refused> {
+        let mut taken = self.none_of(&self.class.long_running, |load| &load.long_running);
+        taken.add(1).map(|()| taken)
     }
 
-    fn response(&self) -> Result<ResponseShare, Refused> {
-        let shares = &self.class.responses;
-        if !shares.try_take(&self.load.responses, 1) {
-            return Err(Refused::after(RETRY_AFTER_SECONDS));
-        }
-        Ok(ResponseShare { shares: shares.clone(), load: self.load.clone() })
+    fn response(&self) -> Result<TakenShare, Refused> {
+        let mut taken = self.none_of(&self.class.responses, |load| &load.responses);
+        taken.add(1).map(|()| taken)
     }
 
-    /// Begins a reservation of memory for a body.
-    pub(super) fn body(&self) -> BodyReservation {
-        BodyReservation { shares: self.class.body_bytes.clone(), load: self.load.clone(), bytes: 0 }
+    /// Begins a reservation of memory for a body, in bytes.
+    pub(super) fn body(&self) -> TakenShare {
+        self.none_of(&self.class.body_bytes, |load| &load.body_bytes)
+    }
+
+    fn none_of(&self, shares: &Arc<Shares>, held: fn(&UserLoad) -> &Held) -> TakenShare {
+        TakenShare { shares: shares.clone(), load: self.load.clone(), held, amount: 0 }
     }
 }
 
-// === impl BodyReservation ===
+// === impl TakenShare ===
 
-impl BodyReservation {
-    /// Adds to the reservation.
+impl TakenShare {
+    /// Takes more.
     ///
     /// # Errors
-    /// 429: the user's share is exhausted.
-    pub(super) fn add(&mut self, bytes: usize) -> Result<(), StatusError> {
-        if !self.shares.try_take(&self.load.body_bytes, bytes) {
-            return Err(StatusError::too_many_requests(REFUSAL, RETRY_AFTER_SECONDS));
+    /// Fails if the user's share is exhausted.
+    pub(super) fn add(&mut self, amount: usize) -> Result<(), Refused> {
+        if !self.shares.try_take((self.held)(&self.load), amount) {
+            return Err(Refused::after(RETRY_AFTER_SECONDS));
         }
-        self.bytes += bytes;
+        self.amount += amount;
         Ok(())
     }
 }
 
-impl Drop for BodyReservation {
+impl Drop for TakenShare {
     fn drop(&mut self) {
-        self.shares.give_back(&self.load.body_bytes, self.bytes);
-    }
-}
-
-// === impl Lasting ===
-
-impl Drop for Lasting {
-    fn drop(&mut self) {
-        self.shares.give_back(&self.load.long_running, 1);
-    }
-}
-
-impl Drop for ResponseShare {
-    fn drop(&mut self) {
-        self.shares.give_back(&self.load.responses, 1);
+        self.shares.give_back((self.held)(&self.load), self.amount);
     }
 }
 
@@ -381,6 +352,12 @@ impl Refused {
     }
 }
 
+impl From<Refused> for StatusError {
+    fn from(refused: Refused) -> Self {
+        Self::too_many_requests(REFUSAL, refused.retry_after_seconds)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -410,7 +387,7 @@ mod tests {
         loop {
             let mut body = in_flight.share_of(&user("hog")).body();
             if let Err(refusal) = body.add(3 * 1024 * 1024) {
-                assert_eq!(refusal.code, 429);
+                assert_eq!(StatusError::from(refusal).code, 429);
                 break;
             }
             bodies.push(body);

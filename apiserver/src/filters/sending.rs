@@ -1,8 +1,9 @@
 //! Sending of responses to clients that may be slow.
 //!
-//! A large response is produced while it is sent. Until then it keeps its place among the requests in flight, and the client
-//! has to read it in time. While the client does not read, others may have its seats. At the deadline, or when the client
-//! reads nothing for a while, the response and its place are dropped; the connection's own buffers remain, which are bounded.
+//! A large response is produced while it is sent. Until then it keeps its place among the requests in flight, and the
+//! client has to read it in time. While the client does not read, others may have its seats. At the deadline, or when the
+//! client reads nothing for a while, the response and its place are dropped; the connection's own buffers remain, which
+//! are bounded.
 //!
 //! Kubernetes concept: `WithMaxInFlightLimit` and `WithTimeoutForNonLongRunningRequests` wrap the whole
 //! handler, which writes the response too.

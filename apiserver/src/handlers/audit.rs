@@ -18,10 +18,10 @@ use registry_core::storage::ListPage;
 use responses::negotiation::{Output, ResponseShape};
 use serde_json::{Value, json};
 
-use super::answer::{success_status, write_shape};
 use super::call::Call;
 use super::list::json_list;
 use super::representation::Item;
+use super::response::{success_status, write_shape};
 
 /// The kinds with tokens, and where the tokens are.
 const TOKENS: [(&str, [&str; 2]); 2] =
@@ -74,7 +74,7 @@ pub(super) fn delete_options(call: &Call<'_>, options: &Value) {
 }
 
 /// Records the response to an operation on one object.
-pub(super) fn answer(call: &Call<'_>, output: &Output, answer: &Answer) {
+pub(super) fn response(call: &Call<'_>, output: &Output, answer: &Answer) {
     let Some(record) = &call.context.audit else { return };
     if let Answer::Success(success) = answer {
         record.set_response_status(success_status(success));
@@ -106,8 +106,8 @@ fn shaped(call: &Call<'_>, output: &Output, item: &Item<'_>) -> Option<Bytes> {
     Some(json.into())
 }
 
-/// Records a list. One that is too large, alone or with what is recorded of other requests, is not recorded, and annotated as
-/// truncated.
+/// Records a list. One that is too large, alone or with what is recorded of other requests, is not recorded, and
+/// annotated as truncated.
 pub(super) async fn list(call: &Call<'_>, output: &Output, page: &ListPage) -> Result<(), StatusError> {
     let Some(record) = call.context.audit_at(AuditLevel::RequestResponse) else { return Ok(()) };
     let mut body = json_list(call, output, page.clone())?;

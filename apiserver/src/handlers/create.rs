@@ -8,11 +8,11 @@ use responses::negotiation::Endpoint;
 
 use crate::admission::Operation;
 
-use super::answer::object_answer;
 use super::call::Call;
 use super::content::{decode_object, owners, read_body};
 use super::managers;
 use super::options::write_options;
+use super::response::object_response;
 use super::routing::method_not_allowed;
 
 /// Size of a body from which on the stored object may be too large.
@@ -57,5 +57,5 @@ pub(super) async fn create(call: &Call<'_>, body: Body) -> Result<Response, Stat
     } else {
         return Err(method_not_allowed());
     };
-    object_answer(call, &output, answer, StatusCode::CREATED)
+    object_response(call, &output, answer, StatusCode::CREATED)
 }

@@ -8,12 +8,12 @@ use responses::negotiation::{Endpoint, Format, Formats};
 
 use crate::admission::Operation;
 
-use super::answer::object_answer;
 use super::audit;
 use super::call::Call;
 use super::content::{decode, read_body};
-use super::list::{list_answer, selection};
+use super::list::{list_response, selection};
 use super::options::{ListPurpose, delete_options, delete_options_of_query};
+use super::response::object_response;
 use super::routing::method_not_allowed;
 
 /// Handles the deletion of one object.
@@ -28,7 +28,7 @@ pub(super) async fn delete(call: &Call<'_>, body: Body) -> Result<Response, Stat
     let has_asked_to_wait = options.orphan_dependents == Some(false);
     let status =
         if has_asked_to_wait && !deletion.is_complete { StatusCode::ACCEPTED } else { StatusCode::OK };
-    object_answer(call, &output, deletion.answer, status)
+    object_response(call, &output, deletion.answer, status)
 }
 
 /// Handles the deletion of the objects that list options select.
@@ -40,7 +40,7 @@ pub(super) async fn delete_collection(call: &Call<'_>, body: Body) -> Result<Res
     let attributes = call.attributes(Operation::Delete, "", &options);
     let validation = call.api.admission.validation(attributes);
     let page = deleter.delete_collection(call.context, &validation, &options, &selection).await?;
-    list_answer(call, &output, page).await
+    list_response(call, &output, page).await
 }
 
 /// Returns the options: from the body if there is one, else from the query.

@@ -5,9 +5,9 @@ use registry_core::rest::Answer;
 use responses::Response;
 use responses::negotiation::Endpoint;
 
-use super::answer::object_answer;
 use super::call::Call;
 use super::options::get_options;
+use super::response::object_response;
 use super::routing::method_not_allowed;
 
 /// Handles a get. In JSON, the object is neither parsed nor encoded.
@@ -19,5 +19,5 @@ pub(super) async fn get(call: &Call<'_>) -> Result<Response, StatusError> {
     if let Answer::Stored(entry) = &answer {
         call.context.budget.leave_for_large(entry.json().len()).await;
     }
-    object_answer(call, &output, answer, http::StatusCode::OK)
+    object_response(call, &output, answer, http::StatusCode::OK)
 }

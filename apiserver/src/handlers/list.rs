@@ -34,11 +34,11 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Response, StatusError> {
     let output = call.negotiate(Endpoint::Collection)?;
     let options = selection(call, ListPurpose::List)?;
     let page = lister.list_in_parts(call.context, &options).await?;
-    list_answer(call, &output, page).await
+    list_response(call, &output, page).await
 }
 
-/// Returns the list options of a request. A name in the path (`/watch/…/{name}`), which is what the request was authorised for, is
-/// always one of the requirements.
+/// Returns the list options of a request. A name in the path (`/watch/…/{name}`), which is what the request was
+/// authorised for, is always one of the requirements.
 ///
 /// # Errors
 /// 400 if a field selector does not require the name in the path.
@@ -58,7 +58,7 @@ pub(super) fn selection(call: &Call<'_>, purpose: ListPurpose) -> Result<ListOpt
 }
 
 /// Returns a page in the form that the client requests.
-pub(super) async fn list_answer(
+pub(super) async fn list_response(
     call: &Call<'_>,
     output: &Output,
     page: ListPage,
@@ -72,7 +72,7 @@ pub(super) async fn list_answer(
         Format::Json => json_body(list_head.json, form, page),
         Format::Yaml => yaml_body(list_head, form, page)?,
         Format::Cbor => cbor_body(call, form, page).await?,
-        Format::Protobuf => return messages::answer(call, output, page).await,
+        Format::Protobuf => return messages::response(call, output, page).await,
     };
     Ok(responses::stream(output, body.begun()?, size_hint_bytes))
 }

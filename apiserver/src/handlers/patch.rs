@@ -18,7 +18,6 @@ use serde_json::Value;
 
 use crate::admission::Operation;
 
-use super::answer::object_answer;
 use super::call::Call;
 use super::content::{
     StrictError, bound_issues, check_name, owners, read_body, set_defaults, settle_issues, settle_namespace,
@@ -26,6 +25,7 @@ use super::content::{
 use super::creation::CreationRight;
 use super::managers;
 use super::options::patch_options;
+use super::response::object_response;
 use super::routing::method_not_allowed;
 use super::update::updated_status;
 use super::{audit, content};
@@ -78,7 +78,7 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response, Statu
             Err(failure) if managers::may_fit_without(&failure) && update.forget_managers() => {}
             result => {
                 let (answer, created) = result?;
-                return object_answer(call, &output, answer, updated_status(created));
+                return object_response(call, &output, answer, updated_status(created));
             }
         }
     }

@@ -12,12 +12,12 @@ use responses::negotiation::Endpoint;
 
 use crate::admission::Operation;
 
-use super::answer::object_answer;
 use super::call::Call;
 use super::content::{check_name, decode_object, owners, read_body};
 use super::creation::CreationRight;
 use super::managers;
 use super::options::write_options;
+use super::response::object_response;
 use super::routing::method_not_allowed;
 
 /// Handles an update.
@@ -42,7 +42,7 @@ pub(super) async fn update(call: &Call<'_>, body: Body) -> Result<Response, Stat
         updated = updater.update(call.context, call.name, &mut replacement, &validation, &options).await;
     }
     let (answer, created) = updated?;
-    object_answer(call, &output, answer, updated_status(created))
+    object_response(call, &output, answer, updated_status(created))
 }
 
 /// Returns 201 if the update created the object.

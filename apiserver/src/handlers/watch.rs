@@ -62,7 +62,7 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response, StatusError> {
                 let message = websocket::message(content, output.format);
                 return websocket::open(call, futures::stream::iter([message]), output.format);
             }
-            return Ok(ended_response(&output, content));
+            return Ok(response(&output, content));
         }
         Err(failure) => return Err(failure),
     };
@@ -71,9 +71,7 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response, StatusError> {
     if is_websocket {
         return websocket::open(call, websocket::messages(body, output.format), output.format);
     }
-    let mut response = Response::new(Delivery::Watch(Box::new(body)).into());
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
-    Ok(response)
+    Ok(response(&output, Delivery::Watch(Box::new(body))))
 }
 
 /// Returns whether a watch cannot start because its resource version is too old, or is still to come.
@@ -91,9 +89,9 @@ fn ended(frames: &Frames, failure: &StatusError) -> Bytes {
     pieces.copy_to_bytes(pieces.remaining())
 }
 
-/// Returns the response to a watch that consists of this content. Its status is 200.
-fn ended_response(output: &Output, content: Bytes) -> Response {
-    let mut response = Response::new(ResponseBody::from(content));
+/// Returns the response to a watch with this body. Its status is 200, also if the watch ends at once.
+fn response(output: &Output, body: impl Into<ResponseBody>) -> Response {
+    let mut response = Response::new(body.into());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(output.format.stream_media_type()));
     response
 }

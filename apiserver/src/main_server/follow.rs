@@ -132,8 +132,8 @@ impl<T> Followed<T> {
 // === impl Changes ===
 
 impl Changes {
-    /// Waits for the next change. Those that have arrived since the last call count as one. Does not end if the objects are no
-    /// longer followed.
+    /// Waits for the next change. Those that have arrived since the last call count as one. Does not end if the objects
+    /// are no longer followed.
     pub async fn next(&mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;

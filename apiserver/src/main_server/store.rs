@@ -1,7 +1,7 @@
 //! Stores of the main server's resources: cached here, followed by one list and one watch each, and read-only.
 //!
-//! They are installed as the stores of this server's own resources are, so that admission reads either in the same way. Reads
-//! of any available state come from the cache, all others from the main server.
+//! They are installed as the stores of this server's own resources are, so that admission reads either in the same way.
+//! Reads of any available state come from the cache, all others from the main server.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,8 +106,8 @@ struct MainStore {
     cacher: Arc<Cacher>,
 }
 
-/// Installs the stores of the main server's resources that admission depends on, and, `with_fairness`, priority and fairness.
-/// They are added to the stores of `services`.
+/// Installs the stores of the main server's resources that admission depends on, and, `with_fairness`, priority and
+/// fairness. They are added to the stores of `services`.
 ///
 /// # Errors
 /// Fails if a store cannot be opened.

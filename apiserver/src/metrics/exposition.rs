@@ -1,6 +1,7 @@
 //! The metrics that are shown: without those that are disabled, and with the allowed values of labels alone.
 //!
-//! Metrics count as if all were shown, so that counting costs nothing more; what is not allowed is merged when metrics are read.
+//! Metrics count as if all were shown, so that counting costs nothing more; what is not allowed is merged when metrics
+//! are read.
 //!
 //! Kubernetes concept: `MetricLabelAllowList` and `SetDisabledMetrics` of `k8s.io/component-base/metrics`.
 
@@ -80,8 +81,8 @@ impl Exposition {
     }
 }
 
-/// Replaces the values that are not allowed, and merges the metrics whose labels are then equal. Returns how many metrics had such
-/// a value.
+/// Replaces the values that are not allowed, and merges the metrics whose labels are then equal. Returns how many metrics
+/// had such a value.
 fn constrain(family: &mut MetricFamily, allowed: &HashMap<String, HashSet<String>>) -> u64 {
     let kind = family.get_field_type();
     let mut unexpected = 0;

@@ -39,42 +39,54 @@ struct Status {
 /// # Errors
 /// Fails if they are registered already.
 pub(super) fn register(families: &mut Families) -> Result<(), MetricsError> {
-    let cpu_seconds = families.unregistered_counter(&names::CPU_SECONDS)?;
-    let mut gauge = |definition| families.unregistered_gauge(definition);
-    let numbers = ProcessNumbers {
-        cpu_seconds,
-        open_files: gauge(&names::OPEN_FILES)?,
-        max_files: gauge(&names::MAX_FILES)?,
-        virtual_bytes: gauge(&names::VIRTUAL_BYTES)?,
-        resident_bytes: gauge(&names::RESIDENT_BYTES)?,
-        start_seconds: gauge(&names::START_SECONDS)?,
-        threads: gauge(&names::THREADS)?,
-    };
+    let numbers = ProcessNumbers::new(families)?;
     families.collect(Box::new(numbers))
 }
 
 // === impl ProcessNumbers ===
 
 impl ProcessNumbers {
-    fn read(&self) {
-        set(&self.open_files, open_files().unwrap_or_default());
-        set(&self.max_files, getrlimit(Resource::Nofile).current.unwrap_or_default());
-        let text = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-        if let Some(status) = Status::parse(&text) {
-            self.set_status(&status);
-        }
+    fn new(families: &mut Families) -> Result<Self, MetricsError> {
+        let cpu_seconds = families.unregistered_counter(&names::CPU_SECONDS)?;
+        let mut gauge = |definition| families.unregistered_gauge(definition);
+        Ok(Self {
+            cpu_seconds,
+            open_files: gauge(&names::OPEN_FILES)?,
+            max_files: gauge(&names::MAX_FILES)?,
+            virtual_bytes: gauge(&names::VIRTUAL_BYTES)?,
+            resident_bytes: gauge(&names::RESIDENT_BYTES)?,
+            start_seconds: gauge(&names::START_SECONDS)?,
+            threads: gauge(&names::THREADS)?,
+        })
     }
 
-    fn set_status(&self, status: &Status) {
+    fn read(&self) {
+        set(&self.open_files, open_files());
+        // `None` means no limit.
+        set(&self.max_files, Some(getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)));
+        let text = fs::read_to_string("/proc/self/stat").ok();
+        self.set_status(text.as_deref().and_then(Status::parse).as_ref());
+    }
+
+    /// Sets the numbers of a status; without one they are not shown.
+    fn set_status(&self, status: Option<&Status>) {
         let ticks_per_second = clock_ticks_per_second();
-        let cpu_seconds = self.cpu_seconds.with_label_values::<&str>(&[]);
-        cpu_seconds.inc_by((status.cpu_ticks / ticks_per_second).saturating_sub(cpu_seconds.get()));
-        set(&self.virtual_bytes, status.virtual_bytes);
-        set(&self.resident_bytes, status.resident_pages.saturating_mul(page_size() as u64));
-        set(&self.threads, status.threads);
-        if let Some(start_of_machine) = start_of_machine() {
-            set(&self.start_seconds, start_of_machine + status.start_ticks / ticks_per_second);
+        match status {
+            Some(status) => {
+                let cpu_seconds = self.cpu_seconds.with_label_values::<&str>(&[]);
+                cpu_seconds.inc_by((status.cpu_ticks / ticks_per_second).saturating_sub(cpu_seconds.get()));
+            }
+            None => self.cpu_seconds.reset(),
         }
+        let page_bytes = page_size() as u64;
+        set(&self.virtual_bytes, status.map(|status| status.virtual_bytes));
+        set(&self.resident_bytes, status.map(|status| status.resident_pages.saturating_mul(page_bytes)));
+        set(&self.threads, status.map(|status| status.threads));
+        let start = status.zip(start_of_machine());
+        set(
+            &self.start_seconds,
+            start.map(|(status, machine)| machine + status.start_ticks / ticks_per_second),
+        );
     }
 
     fn all(&self) -> [&dyn Collector; 7] {
@@ -121,8 +133,12 @@ impl Status {
     }
 }
 
-fn set(gauge: &IntGaugeVec, value: u64) {
-    gauge.with_label_values::<&str>(&[]).set(i64::try_from(value).unwrap_or(i64::MAX));
+/// Sets a number; one that is not known is not shown.
+fn set(gauge: &IntGaugeVec, value: Option<u64>) {
+    match value {
+        Some(value) => gauge.with_label_values::<&str>(&[]).set(i64::try_from(value).unwrap_or(i64::MAX)),
+        None => gauge.reset(),
+    }
 }
 
 /// Returns the number of open file descriptors.
@@ -160,6 +176,19 @@ mod tests {
         assert_eq!(Status::parse(text), Some(expected));
         assert_eq!(Status::parse("4242 (short) S 1 4242"), None);
         assert_eq!(Status::parse(""), None);
+    }
+
+    #[test]
+    fn numbers_that_cannot_be_read_are_not_shown() {
+        let numbers = ProcessNumbers::new(&mut Families::default()).unwrap();
+        let shown = |numbers: &ProcessNumbers| {
+            let families = numbers.all().into_iter().flat_map(Collector::collect);
+            families.filter(|family| !family.get_metric().is_empty()).count()
+        };
+        numbers.read();
+        assert_eq!(shown(&numbers), 7);
+        numbers.set_status(None);
+        assert_eq!(shown(&numbers), 2, "the descriptors");
     }
 
     #[test]

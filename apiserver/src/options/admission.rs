@@ -43,8 +43,7 @@ pub struct AdmissionOptions {
     pub default_unreachable_toleration_seconds: u32,
 
     /// Allow privileged containers, such as those of network plug-ins and of kube-proxy
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub allow_privileged: bool,
 }
 
@@ -82,8 +81,8 @@ impl AdmissionOptions {
     /// in which they run.
     ///
     /// # Errors
-    /// Fails if there is no plug-in of a name, or if a plug-in is enabled that is not built in, or enabled and disabled at once: the server would
-    /// not enforce what its operator expects.
+    /// Fails if there is no plug-in of a name, or if a plug-in is enabled that is not built in, or enabled and disabled
+    /// at once: the server would not enforce what its operator expects.
     pub fn apply(&self, chain: &mut AdmissionChain) -> Result<(), OptionsError> {
         self.check_names(|name| chain.names().any(|own| own == name))?;
         for PluginName(name) in &self.enable_admission_plugins {

@@ -21,13 +21,11 @@ pub struct AggregatorOptions {
 
     /// Connect to the endpoints of extension servers, instead of the addresses of their services: for networks that do not
     /// route those from here
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub enable_aggregator_routing: bool,
 
     /// Let services of APIServices and webhooks have loopback addresses, to try an extension server or a webhook beside this
     /// server on the same machine. Whoever may write APIServices or webhook configurations then reaches what listens there
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub allow_loopback_backends: bool,
 }

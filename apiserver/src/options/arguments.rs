@@ -1,5 +1,6 @@
-//! Arguments as kube-apiserver's library for flags reads them, where this server's library reads them otherwise: empty values
-//! (`--flag=`, as templates write them for variables that are not set), truth values, and lists that end with a comma.
+//! Arguments as kube-apiserver's library for flags reads them, where this server's library reads them otherwise: empty
+//! values (`--flag=`, as templates write them for variables that are not set), truth values, and lists that end with a
+//! comma.
 
 use std::any::TypeId;
 use std::ffi::{OsStr, OsString};
@@ -183,6 +184,14 @@ fn as_go_reads(flag: &Arg, name: &str, value: &str) -> Option<OsString> {
         return Some(format!("--{name}={}", entries.join(",")).into());
     }
     None
+}
+
+/// Lets a flag of a truth value be given alone, as `--flag` for `--flag=true`. Its value is never the next argument.
+pub(super) fn given_alone(flag: Arg) -> Arg {
+    if !flag.get_action().takes_values() || flag.get_value_parser().type_id() != TypeId::of::<bool>() {
+        return flag;
+    }
+    flag.value_name("BOOL").num_args(0..=1).default_missing_value("true").require_equals(true)
 }
 
 /// Reads a truth value as Go does (`strconv.ParseBool`).

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 
 use super::{OptionsError, parse_duration};
@@ -15,12 +16,12 @@ mod settings;
 mod tests;
 
 pub use checks::AuditFault;
-pub use settings::Mode;
-pub(crate) use settings::{BatchConfig, LogFormat, Retention, Throttle, TruncateConfig};
+pub(crate) use settings::{BatchConfig, Retention, Throttle, TruncateConfig};
+pub use settings::{LogFormat, Mode, UnknownName};
 
-const FORMATS: [(&str, LogFormat); 2] = [("legacy", LogFormat::Legacy), ("json", LogFormat::Json)];
-const MODES: [(&str, Mode); 3] =
-    [("batch", Mode::Batch), ("blocking", Mode::Blocking), ("blocking-strict", Mode::BlockingStrict)];
+const FORMATS: &[(&str, LogFormat)] = &[("legacy", LogFormat::Legacy), ("json", LogFormat::Json)];
+const MODES: &[(&str, Mode)] =
+    &[("batch", Mode::Batch), ("blocking", Mode::Blocking), ("blocking-strict", Mode::BlockingStrict)];
 const VERSION: &str = "audit.k8s.io/v1";
 
 /// Audit of requests.
@@ -60,13 +61,12 @@ pub struct AuditLogOptions {
     pub audit_log_maxbackup: i64,
 
     /// Compress replaced audit logs
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub audit_log_compress: bool,
 
     /// Format of the audit log: json, or legacy, a text for people
-    #[arg(long, value_name = "FORMAT", default_value = "json")]
-    pub audit_log_format: String,
+    #[arg(long, value_name = "FORMAT", default_value = "json", value_parser = named(FORMATS))]
+    pub audit_log_format: Result<LogFormat, UnknownName>,
 
     /// Version of the events in the audit log
     #[arg(long, value_name = "VERSION", default_value = VERSION)]
@@ -74,8 +74,8 @@ pub struct AuditLogOptions {
 
     /// Whether requests wait for the audit log: batch (no; events that a full queue does not take are lost), blocking,
     /// or blocking-strict (requests that cannot be recorded are refused)
-    #[arg(long, value_name = "MODE", default_value = "blocking")]
-    pub audit_log_mode: String,
+    #[arg(long, value_name = "MODE", default_value = "blocking", value_parser = named(MODES))]
+    pub audit_log_mode: Result<Mode, UnknownName>,
 
     /// Maximum number of events that wait for the audit log in mode batch
     #[arg(long, value_name = "COUNT", default_value_t = 10_000, allow_negative_numbers = true)]
@@ -90,8 +90,7 @@ pub struct AuditLogOptions {
     pub audit_log_batch_max_wait: Duration,
 
     /// Accepted for compatibility: writes of the audit log are not throttled
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub audit_log_batch_throttle_enable: bool,
 
     /// Accepted for compatibility
@@ -103,8 +102,7 @@ pub struct AuditLogOptions {
     pub audit_log_batch_throttle_burst: i64,
 
     /// Remove the objects from events that are too large for the audit log
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub audit_log_truncate_enabled: bool,
 
     /// Maximum size of a batch of events, in bytes
@@ -133,8 +131,8 @@ pub struct AuditWebhookOptions {
     pub audit_webhook_initial_backoff: Duration,
 
     /// Whether requests wait for the webhook: batch, blocking, or blocking-strict, as for the audit log
-    #[arg(long, value_name = "MODE", default_value = "batch")]
-    pub audit_webhook_mode: String,
+    #[arg(long, value_name = "MODE", default_value = "batch", value_parser = named(MODES))]
+    pub audit_webhook_mode: Result<Mode, UnknownName>,
 
     /// Maximum number of events that wait for the webhook in mode batch
     #[arg(long, value_name = "COUNT", default_value_t = 10_000, allow_negative_numbers = true)]
@@ -149,8 +147,7 @@ pub struct AuditWebhookOptions {
     pub audit_webhook_batch_max_wait: Duration,
 
     /// Limit the rate of requests to the webhook
-    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = true, action = ArgAction::Set)]
     pub audit_webhook_batch_throttle_enable: bool,
 
     /// Average number of requests to the webhook per second
@@ -162,8 +159,7 @@ pub struct AuditWebhookOptions {
     pub audit_webhook_batch_throttle_burst: i64,
 
     /// Remove the objects from events that are too large for the webhook
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub audit_webhook_truncate_enabled: bool,
 
     /// Maximum size of the events of a request to the webhook, in bytes
@@ -175,9 +171,14 @@ pub struct AuditWebhookOptions {
     pub audit_webhook_truncate_max_event_size: i64,
 }
 
-/// Returns the mode of this name.
-fn mode(name: &str) -> Option<Mode> {
-    MODES.into_iter().find(|(known, _)| *known == name).map(|(_, mode)| mode)
+/// Returns the parser of names, of which unknown ones are refused only if their backend is used.
+fn named<T: Copy + Send + Sync + 'static>(
+    known: &'static [(&str, T)],
+) -> impl TypedValueParser<Value = Result<T, UnknownName>> {
+    StringValueParser::new().map(|name| {
+        let found = known.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        found.ok_or(UnknownName(name))
+    })
 }
 
 /// Returns a size that was validated.
@@ -202,13 +203,12 @@ impl AuditLogOptions {
 
     /// Returns whether requests wait.
     pub(crate) fn mode(&self) -> Mode {
-        mode(&self.audit_log_mode).unwrap_or(Mode::Blocking)
+        self.audit_log_mode.clone().unwrap_or(Mode::Blocking)
     }
 
     /// Returns the format of lines.
     pub(crate) fn format(&self) -> LogFormat {
-        let known = FORMATS.into_iter().find(|(name, _)| *name == self.audit_log_format);
-        known.map_or(LogFormat::Json, |(_, format)| format)
+        self.audit_log_format.clone().unwrap_or(LogFormat::Json)
     }
 
     /// Returns the configuration of mode `batch`.
@@ -238,7 +238,7 @@ impl AuditLogOptions {
 impl AuditWebhookOptions {
     /// Returns whether requests wait.
     pub(crate) fn mode(&self) -> Mode {
-        mode(&self.audit_webhook_mode).unwrap_or(Mode::Batch)
+        self.audit_webhook_mode.clone().unwrap_or(Mode::Batch)
     }
 
     /// Returns the time before a failed request is repeated first.

@@ -22,13 +22,11 @@ pub struct AuthenticationOptions {
 
     /// Accept requests without credentials as system:anonymous, who may read health and version only
     /// [default: true]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true,
-          action = ArgAction::Set)]
+    #[arg(long)]
     pub anonymous_auth: Option<bool>,
 
     /// Accept bootstrap tokens: Secrets of type bootstrap.kubernetes.io/token in kube-system
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub enable_bootstrap_token_auth: bool,
 
     /// File with an AuthenticationConfiguration: issuers whose tokens are accepted, and paths that need no

@@ -42,10 +42,10 @@ pub struct AuthorizationOptions {
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub authorization_webhook_cache_unauthorized_ttl: Option<Duration>,
 
-    /// Write the rules of aggregated cluster roles, such as admin, edit and view, also if clusterrole-aggregation-controller is
-    /// not among --controllers; not needed if kube-controller-manager runs beside the server
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    /// Write the rules of aggregated cluster roles, such as admin, edit and view, also if
+    /// clusterrole-aggregation-controller is not among --controllers; not needed if kube-controller-manager runs beside
+    /// the server
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub aggregate_cluster_roles: bool,
 }
 

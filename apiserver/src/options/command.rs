@@ -136,25 +136,25 @@ pub enum StorageCommand {
         #[arg(long, value_name = "PREFIX")]
         prefix: Option<String>,
     },
-    /// Writes a consistent copy of the embedded store in the data directory to a file, together with the keys and certificates of the server (in `pki`, or
-    /// --cert-dir). Keep it as secret as the data directory
+    /// Writes a consistent copy of the embedded store in the data directory to a file, together with the keys and
+    /// certificates of the server (in `pki`, or --cert-dir). Keep it as secret as the data directory
     Backup {
         /// File to write; replaced if it exists
         file: PathBuf,
 
-        /// Leave out the keys and certificates: a server restored from it makes new ones, and refuses present kubeconfigs and
-        /// tokens
+        /// Leave out the keys and certificates: a server restored from it makes new ones, and refuses present kubeconfigs
+        /// and tokens
         #[arg(long)]
         without_keys: bool,
     },
-    /// Creates an embedded store from a backup, and restores the keys and certificates; the data directory must not contain a store. Keys
-    /// that are there already stay
+    /// Creates an embedded store from a backup, and restores the keys and certificates; the data directory must not
+    /// contain a store. Keys that are there already stay
     Restore {
         /// Backup to read
         file: PathBuf,
     },
-    /// Writes the objects of a store to a file of JSON lines, as they are stored: encrypted values stay encrypted. Keep it as secret
-    /// as the store
+    /// Writes the objects of a store to a file of JSON lines, as they are stored: encrypted values stay encrypted. Keep
+    /// it as secret as the store
     #[command(after_long_help = STORAGE_EXAMPLES)]
     Export {
         /// The store: embedded:DIRECTORY or etcd=URL,…
@@ -206,7 +206,8 @@ pub enum StorageCommand {
 /// The way in which objects are written to a store.
 #[derive(Args, Clone, Debug)]
 pub struct ImportArguments {
-    /// Number added to the revision of the store: at least that of the writes after it was exported, which clients may have seen
+    /// Number added to the revision of the store: at least that of the writes after it was exported, which clients may
+    /// have seen
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     pub bump_revision: u64,
 
@@ -286,8 +287,8 @@ pub struct TokenCommand {
 /// A command that needs a server, or the programs that test environments start.
 #[derive(Args, Clone, Debug)]
 pub struct TestCommand {
-    /// Writes the directory that KUBEBUILDER_ASSETS names: kube-apiserver and etcd, which are this program, and kubectl, a link
-    /// to the one in PATH, if there is one
+    /// Writes the directory that KUBEBUILDER_ASSETS names: kube-apiserver and etcd, which are this program, and kubectl,
+    /// a link to the one in PATH, if there is one
     #[arg(long, value_name = "DIRECTORY", conflicts_with = "command")]
     pub assets: Option<PathBuf>,
 
@@ -315,7 +316,8 @@ pub struct ServiceAccountName {
 }
 
 impl Options {
-    /// Returns the options of a server that runs as long as a command: in memory and on a free port, unless flags say otherwise.
+    /// Returns the options of a server that runs as long as a command: in memory and on a free port, unless flags say
+    /// otherwise.
     pub(crate) fn for_command(mut self) -> Self {
         let given = self.changed_flags();
         let is_given = |flags: &[&str]| flags.iter().any(|flag| given.contains_key(*flag));

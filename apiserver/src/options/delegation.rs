@@ -41,13 +41,11 @@ pub struct DelegationOptions {
 
     /// Trust the authorities of --client-ca-file and --requestheader-client-ca-file only, not also those in the main
     /// server's ConfigMap kube-system/extension-apiserver-authentication
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub authentication_skip_lookup: bool,
 
     /// Start an extension server although that ConfigMap cannot be read; it is followed from then on
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub authentication_tolerate_lookup_failure: bool,
 
     /// Paths of an extension server that everyone may use, without asking the main server; a path that ends in * stands
@@ -57,8 +55,7 @@ pub struct DelegationOptions {
 
     /// Serve an extension server's API without a main server, with Kubernetes' resources beside it
     /// [default: true without --kubeconfig, outside of a pod]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true,
-          action = ArgAction::Set)]
+    #[arg(long)]
     pub standalone: Option<bool>,
 }
 

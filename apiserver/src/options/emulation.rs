@@ -30,14 +30,12 @@ pub struct EmulationOptions {
     pub min_compatibility_version: Vec<ComponentRelease>,
 
     /// Whether newer versions of the beta and stable kinds of the emulated release are served too
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub emulation_forward_compatible: bool,
 
     /// Whether `--runtime-config` can enable single APIs that are newer than the emulated release; otherwise the server
     /// does not start with them
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub runtime_config_emulation_forward_compatible: bool,
 }
 

@@ -17,8 +17,7 @@ pub struct EncryptionOptions {
     pub encryption_provider_config: Option<PathBuf>,
 
     /// Read --encryption-provider-config again when it changes
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub encryption_provider_config_automatic_reload: bool,
 }
 

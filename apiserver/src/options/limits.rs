@@ -19,8 +19,7 @@ pub struct LimitOptions {
 
     /// Divide the server between requests by priority levels and flows. Otherwise the numbers of reads and writes in
     /// flight have fixed limits, and further ones are rejected (429)
-    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = true, action = ArgAction::Set)]
     pub enable_priority_and_fairness: bool,
 
     /// Maximum number of reads in flight. With priority and fairness, the sum of this and the limit of writes is the

@@ -32,8 +32,8 @@ pub struct LocationOptions {
     #[arg(long, value_name = "PATH")]
     pub ready_file: Option<PathBuf>,
 
-    /// Whether the data directory is removed when the server ends, so that nothing in it is flushed to disk. No flag: whoever
-    /// makes the directory knows it.
+    /// Whether the data directory is removed when the server ends, so that nothing in it is flushed to disk. No flag:
+    /// whoever makes the directory knows it.
     #[arg(skip)]
     pub removes_data_dir: bool,
 }
@@ -54,10 +54,12 @@ impl LocationOptions {
         for (flag, path) in
             [("--write-kubeconfig", &self.write_kubeconfig), ("--ready-file", &self.ready_file)]
         {
-            let problem = path.as_deref().and_then(problem);
-            if let (Some(path), Some(problem)) = (path, problem) {
-                return Err(OptionsError::Unwritable { flag, path: path.clone(), problem });
-            }
+            let Some(path) = path else { continue };
+            check_writable(path).map_err(|problem| OptionsError::Unwritable {
+                flag,
+                path: path.clone(),
+                problem,
+            })?;
         }
         if self.write_kubeconfig.is_some() && self.write_kubeconfig == self.ready_file {
             return Err(OptionsError::SameFile);
@@ -66,17 +68,17 @@ impl LocationOptions {
     }
 }
 
-/// Returns why a file cannot be written.
-fn problem(path: &Path) -> Option<UnwritableFile> {
+/// Checks that a file can be written, as far as that is known without writing it.
+fn check_writable(path: &Path) -> Result<(), UnwritableFile> {
     if path.file_name().is_none() {
-        return Some(UnwritableFile::NoName);
+        return Err(UnwritableFile::NoName);
     }
     // Neither a device nor what a link names is replaced or removed.
     if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        return Some(UnwritableFile::Special);
+        return Err(UnwritableFile::Special);
     }
     let directory = registry_core::durable_file::parent_of(path);
-    (!directory.is_dir()).then(|| UnwritableFile::NoDirectory(directory.to_owned()))
+    if directory.is_dir() { Ok(()) } else { Err(UnwritableFile::NoDirectory(directory.to_owned())) }
 }
 
 // === impl Options ===
@@ -91,8 +93,8 @@ impl Options {
         own.or_else(beside_certificates).unwrap_or_else(|| DEFAULT_DATA_DIRECTORY.into())
     }
 
-    /// Whether the server has a new data directory at each start, which is removed at its end: one that keeps nothing, unless
-    /// a directory is given.
+    /// Whether the server has a new data directory at each start, which is removed at its end: one that keeps nothing,
+    /// unless a directory is given.
     pub fn has_temporary_directory(&self) -> bool {
         self.storage.backend() == StorageBackend::Memory
             && self.locations.data_dir.is_none()

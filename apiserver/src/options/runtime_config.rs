@@ -7,6 +7,7 @@ use std::str::FromStr;
 use registry_core::release::Release;
 use registry_core::resource::ResourceDescription;
 
+use super::arguments::truth;
 use super::{OptionsError, ValueError};
 use crate::version::EffectiveReleases;
 
@@ -162,29 +163,28 @@ impl RuntimeConfig {
 
     /// Returns whether a resource is served. (ResourceEnabled.)
     pub fn is_enabled(&self, resource: &ResourceDescription) -> bool {
-        let matching = self.switches.iter().rev().find(|switch| switch.target.covers(resource));
-        matching.map_or(resource.enabled_by_default, |switch| switch.enabled)
+        self.value(resource, |_| true).unwrap_or(resource.enabled_by_default)
+    }
+
+    /// Returns the value of the most specific switch that covers the resource, of those whose targets are chosen.
+    fn value(&self, resource: &ResourceDescription, is_chosen: impl Fn(&Target) -> bool) -> Option<bool> {
+        let mut targets = self.switches.iter().rev().filter(|switch| is_chosen(&switch.target));
+        targets.find(|switch| switch.target.covers(resource)).map(|switch| switch.enabled)
     }
 
     /// Returns the value of the switch that names the resource or its version; `None` if none does.
     pub(super) fn explicit(&self, resource: &ResourceDescription) -> Option<bool> {
-        let named =
-            |switch: &&RuntimeSwitch| switch.target.version().is_some() && switch.target.covers(resource);
-        self.switches.iter().rev().find(named).map(|switch| switch.enabled)
+        self.value(resource, |target| target.version().is_some())
     }
 
     /// Returns whether a switch names the resource and enables it.
     pub(super) fn names_resource(&self, resource: &ResourceDescription) -> bool {
-        let is_resource = |switch: &&RuntimeSwitch| matches!(switch.target, Target::Resource { .. });
-        let mut switches = self.switches.iter().rev().filter(is_resource);
-        switches.find(|switch| switch.target.covers(resource)).is_some_and(|switch| switch.enabled)
+        self.value(resource, |target| matches!(target, Target::Resource { .. })) == Some(true)
     }
 
     /// Returns whether a switch names the version of the resource and enables it.
     pub(super) fn names_version(&self, resource: &ResourceDescription) -> bool {
-        let is_version = |switch: &&RuntimeSwitch| matches!(switch.target, Target::Version { .. });
-        let mut switches = self.switches.iter().rev().filter(is_version);
-        switches.find(|switch| switch.target.covers(resource)).is_some_and(|switch| switch.enabled)
+        self.value(resource, |target| matches!(target, Target::Version { .. })) == Some(true)
     }
 
     /// Checks that the kinds that configure priority and fairness are served if it is enabled.
@@ -281,12 +281,12 @@ impl Target {
     /// Returns whether a value enables it. Those of single versions are read as Go reads truth values.
     fn switched(&self, key: &str, value: &str) -> Result<bool, ValueError> {
         let is_single = self.version().is_some();
+        let refused = || ValueError::NoSwitch { key: key.to_owned(), value: value.to_owned() };
         match value {
             "true" => Ok(true),
             "false" => Ok(false),
-            "" | "1" | "t" | "T" | "TRUE" | "True" if is_single => Ok(true),
-            "0" | "f" | "F" | "FALSE" | "False" if is_single => Ok(false),
-            other => Err(ValueError::NoSwitch { key: key.to_owned(), value: other.to_owned() }),
+            "" if is_single => Ok(true),
+            other => truth(other).filter(|_| is_single).ok_or_else(refused),
         }
     }
 

@@ -38,8 +38,7 @@ pub struct ServiceAccountOptions {
     pub service_account_max_token_expiration: Duration,
 
     /// Extend the tokens that pods mount to a year, for clients that read them only once
-    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = true, action = ArgAction::Set)]
     pub service_account_extend_token_expiration: bool,
 
     /// URL of the keys that verify tokens, if it is not this server's
@@ -93,8 +92,8 @@ impl ServiceAccountOptions {
     }
 }
 
-#[cfg(feature = "external-signer")]
 /// Returns the path of `--service-account-signing-endpoint`: the name of an abstract socket begins with a zero byte.
+#[cfg(feature = "external-signer")]
 pub(crate) fn socket_path(endpoint: &str) -> PathBuf {
     PathBuf::from(endpoint.strip_prefix('@').map_or_else(|| endpoint.to_owned(), |name| format!("\0{name}")))
 }

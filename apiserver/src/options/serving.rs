@@ -24,8 +24,8 @@ pub struct ServingOptions {
     #[arg(long, value_name = "IP")]
     pub advertise_address: Option<IpAddr>,
 
-    /// Way in which servers agree on the endpoints of the Service `kubernetes`: `lease` (those that run), `master-count` (up to
-    /// --apiserver-count), or `none`, if something else writes them
+    /// Way in which servers agree on the endpoints of the Service `kubernetes`: `lease` (those that run), `master-count`
+    /// (up to --apiserver-count), or `none`, if something else writes them
     #[arg(long, value_name = "TYPE", value_enum, default_value_t = EndpointReconciler::Lease)]
     pub endpoint_reconciler_type: EndpointReconciler,
 

@@ -18,8 +18,7 @@ pub struct ShutdownOptions {
 
     /// Whether the server continues to listen after --shutdown-delay-duration until the requests in flight are completed,
     /// and answers new requests with 429, Retry-After and Connection: close instead of refusing connections
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub shutdown_send_retry_after: bool,
 
     /// Time over which the end of watches is spread at the shutdown, so that their clients do not all open them again at
@@ -27,9 +26,8 @@ pub struct ShutdownOptions {
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = parse_duration)]
     pub shutdown_watch_termination_grace_period: Duration,
 
-    /// Whether the server ends when the process that started it ends, as a test that is killed does
-    /// [default: false, except with the command `test`, and under the name kube-apiserver beside an `etcd` that keeps nothing]
-    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true,
-          action = ArgAction::Set)]
+    /// Whether the server ends when the process that started it ends, as a test that is killed does [default: false,
+    /// except with the command `test`, and under the name kube-apiserver beside an `etcd` that keeps nothing]
+    #[arg(long)]
     pub exit_with_parent: Option<bool>,
 }

@@ -48,8 +48,7 @@ pub struct StorageOptions {
     pub etcd_compaction_interval: Duration,
 
     /// Whether a garbage collector runs beside the server; if not, deletions do not wait for it
-    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = true, action = ArgAction::Set)]
     pub enable_garbage_collector: bool,
 
     /// Time after which events are deleted
@@ -57,8 +56,7 @@ pub struct StorageOptions {
     pub event_ttl: Duration,
 
     /// Serve reads and watches from a cache in memory
-    #[arg(long, value_name = "BOOL", default_value_t = true, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = true, action = ArgAction::Set)]
     pub watch_cache: bool,
 
     /// Number of events that each resource's cache keeps: `resource[.group]#size`, separated by commas; size
@@ -148,8 +146,8 @@ impl StorageOptions {
         self.storage_backend.unwrap_or(of_servers)
     }
 
-    /// Returns the prefix of all keys, without the slash that ends it: as `path.Join("/", prefix)` of Go has it, empty for the
-    /// root.
+    /// Returns the prefix of all keys, without the slash that ends it: as `path.Join("/", prefix)` of Go has it, empty
+    /// for the root.
     pub fn key_prefix(&self) -> String {
         let mut parts: Vec<&str> = Vec::new();
         for part in self.etcd_prefix.split('/') {

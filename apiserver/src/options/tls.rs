@@ -30,8 +30,7 @@ pub struct TlsOptions {
     pub tls_sni_cert_key: Vec<NamedCertificate>,
 
     /// Serve HTTP/1.1 only
-    #[arg(long, value_name = "BOOL", default_value_t = false, num_args = 0..=1, default_missing_value = "true",
-          require_equals = true, action = ArgAction::Set)]
+    #[arg(long, default_value_t = false, action = ArgAction::Set)]
     pub disable_http2_serving: bool,
 }
 

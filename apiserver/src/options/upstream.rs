@@ -9,6 +9,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
+use super::arguments::given_alone;
 use super::parse_duration;
 
 mod reference;
@@ -57,7 +58,8 @@ enum Values {
     Text,
 }
 
-/// Whether an argument is a flag of the table of which Kubernetes refuses an empty value: a number, a duration or a truth value.
+/// Whether an argument is a flag of the table of which Kubernetes refuses an empty value: a number, a duration or a truth
+/// value.
 pub(super) fn is_checked_when_empty(argument: &Arg) -> bool {
     let flag = FLAGS.iter().find(|flag| argument.get_id() == flag.name);
     flag.is_some_and(|flag| match flag.effect {
@@ -145,7 +147,7 @@ impl Values {
 
 impl Args for UpstreamFlags {
     fn augment_args(command: Command) -> Command {
-        FLAGS.iter().fold(command, |command, flag| {
+        FLAGS.iter().fold(command.mut_args(given_alone), |command, flag| {
             let is_known = command.get_arguments().any(|own| own.get_long() == Some(flag.name));
             if is_known { command } else { command.arg(flag.argument()) }
         })

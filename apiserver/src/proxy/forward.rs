@@ -91,7 +91,7 @@ impl Proxy {
             return tunnel::open(parts, &mut answer, permit, self.shutdown.clone());
         }
         if to.exchange == Exchange::Text {
-            return self.text_answer(answer, permit, resource, name).await;
+            return self.text_response(answer, permit, resource, name).await;
         }
         let (mut head, inner) = answer.into_parts();
         headers::clean_response(&mut head.headers);
@@ -104,7 +104,7 @@ impl Proxy {
     }
 
     /// Returns the text as it arrives, or the peer's error.
-    async fn text_answer(
+    async fn text_response(
         &self,
         answer: Response<Incoming>,
         permit: Permit,

@@ -25,6 +25,7 @@ pub(crate) struct KubeletIdentity {
 pub(crate) struct KubeletCertificate(RwLock<Arc<CertifiedKey>>);
 
 /// TLS configurations by expected peer.
+#[derive(Clone)]
 pub(crate) struct PeerTls {
     /// The certificate that is presented to kubelets.
     pub(crate) certificate: Arc<KubeletCertificate>,

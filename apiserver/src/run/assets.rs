@@ -1,5 +1,5 @@
-//! `apiserver test --assets`, `--index`: the programs that controller-runtime's envtest starts, as a directory, and as an archive
-//! with an index.
+//! `apiserver test --assets`, `--index`: the programs that controller-runtime's envtest starts, as a directory, and as an
+//! archive with an index.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};

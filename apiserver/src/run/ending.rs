@@ -76,8 +76,8 @@ impl Ending {
         Ok(())
     }
 
-    /// Begins the shutdown when the process that started this one ends, after which the process ends within a few seconds. What a
-    /// test environment would have removed is removed then, if the directory is its own.
+    /// Begins the shutdown when the process that started this one ends, after which the process ends within a few
+    /// seconds. What a test environment would have removed is removed then, if the directory is its own.
     pub(super) fn follow_parent(&self, parent: Parent, directory: Option<&Path>) {
         let ending = self.clone();
         let directory = directory.map(Path::to_owned);

@@ -1,8 +1,8 @@
-//! A program that takes the place of etcd beside a server for tests, and keeps nothing: it answers health checks, and tells the
-//! server that the objects are to be kept in memory.
+//! A program that takes the place of etcd beside a server for tests, and keeps nothing: it answers health checks, and
+//! tells the server that the objects are to be kept in memory.
 //!
-//! It handles no signals: they end it at once. `GET /health` is answered with 200, as test environments expect, and `GET /version`
-//! with the field [`STORAGE_POINTER`], by which [`beside_etcd`](super::beside_etcd) recognizes it.
+//! It handles no signals: they end it at once. `GET /health` is answered with 200, as test environments expect, and `GET
+//! /version` with the field [`STORAGE_POINTER`], by which [`beside_etcd`](super::beside_etcd) recognizes it.
 
 use std::ffi::OsString;
 use std::io::Write as _;
@@ -21,10 +21,10 @@ use super::print;
 pub(super) use arguments::ArgumentsError;
 use arguments::{Arguments, Given};
 
-mod answers;
 mod arguments;
+mod responses;
 
-pub(super) use answers::{IN_MEMORY, STORAGE_POINTER, VERSION_MARK};
+pub(super) use responses::{IN_MEMORY, STORAGE_POINTER, VERSION_MARK};
 
 /// Maximum size of the head of a request, in bytes.
 const MAX_HEAD_BYTES: usize = 8192;
@@ -42,7 +42,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode, CommandError> {
     let arguments = match arguments::read(arguments)? {
         Given::Help => return print(arguments::HELP).map(|()| ExitCode::SUCCESS),
-        Given::Version => return print(answers::version_text()).map(|()| ExitCode::SUCCESS),
+        Given::Version => return print(responses::version_text()).map(|()| ExitCode::SUCCESS),
         Given::Serve(arguments) => arguments,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -91,7 +91,7 @@ async fn accept(listener: TcpListener, connections: Arc<Semaphore>) {
             Ok((connection, _)) => {
                 tokio::spawn(async move {
                     // A client that is slow or gone has no effect on others.
-                    let _ = timeout(PATIENCE, answer(connection)).await;
+                    let _ = timeout(PATIENCE, respond(connection)).await;
                     drop(permit);
                 });
             }
@@ -101,9 +101,9 @@ async fn accept(listener: TcpListener, connections: Arc<Semaphore>) {
 }
 
 /// Answers one request, and closes the connection.
-async fn answer(mut connection: TcpStream) -> std::io::Result<()> {
+async fn respond(mut connection: TcpStream) -> std::io::Result<()> {
     let mut head = Vec::new();
-    while !answers::is_complete(&head) {
+    while !responses::is_complete(&head) {
         let mut part = [0; 1024];
         let length = connection.read(&mut part).await?;
         if length == 0 {
@@ -114,7 +114,7 @@ async fn answer(mut connection: TcpStream) -> std::io::Result<()> {
             break;
         }
     }
-    connection.write_all(&answers::answer(&head)).await?;
+    connection.write_all(&responses::to_request(&head)).await?;
     connection.shutdown().await?;
     // Unread bytes would make the system discard the response.
     let mut rest = [0; 1024];

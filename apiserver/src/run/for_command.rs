@@ -82,10 +82,8 @@ async fn serve(
     }
     let stopping = CancellationToken::new();
     let given_kubeconfig = options.locations.write_kubeconfig.clone();
-    let mut builder = builder.options(options).shutdown(stopping.clone());
-    for map in maps {
-        builder = builder.storage_map(map);
-    }
+    let builder = builder.options(options).shutdown(stopping.clone());
+    let builder = maps.iter().fold(builder, |builder, map| builder.storage_map(map));
     let server = Box::pin(builder.build()).await?;
     let kubeconfig = given_kubeconfig.unwrap_or_else(|| server.kubeconfig_path());
     let readiness = server.readiness();

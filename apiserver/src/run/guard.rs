@@ -1,7 +1,8 @@
-//! A process beside a command and its server, which ends the command and removes the temporary directory if the server is killed.
+//! A process beside a command and its server, which ends the command and removes the temporary directory if the server is
+//! killed.
 //!
-//! It is this program under another name. Its standard input is a pipe from the server: it contains orders, and ends when the
-//! server does, however that happens. An order is a letter, a text, and a zero byte.
+//! It is this program under another name. Its standard input is a pipe from the server: it contains orders, and ends when
+//! the server does, however that happens. An order is a letter, a text, and a zero byte.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, Write as _};

@@ -1,7 +1,6 @@
 //! `apiserver storage`: backup and restore of the embedded store, and of the keys beside it. The other commands are in
 //! [`checking`](super::checking) and [`moving`](super::moving).
 
-use std::fmt::Write as _;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,7 +13,7 @@ use crate::options::{Options, StorageCommand, StoreLocation};
 
 use super::checking::check;
 use super::error::CommandError;
-use super::moving::move_store;
+use super::moving::{export, import, migrate};
 
 /// The certificate that a server looks for first: it is restored last, when all other files are there.
 const AUTHORITY: &str = "ca.crt";
@@ -36,27 +35,26 @@ pub(super) fn maintain(
             let from = from.clone().unwrap_or_else(own);
             return check(&from, prefix.as_deref(), options, maps);
         }
-        StorageCommand::Export { .. } | StorageCommand::Import { .. } | StorageCommand::Migrate { .. } => {
-            return move_store(command, options);
+        StorageCommand::Export { from, prefix, file } => {
+            return export(from, prefix.as_deref(), file, options);
+        }
+        StorageCommand::Import { to, arguments, file } => return import(to, arguments, file, options),
+        StorageCommand::Migrate { from, to, prefix, arguments } => {
+            return migrate(from, to, prefix.as_deref(), arguments, options);
         }
         StorageCommand::Backup { file, without_keys } => {
             let files = if *without_keys { Vec::new() } else { keys_in(&keys)? };
             let report = maintenance::backup_with_files(Source::Directory(&directory), file, &files)?;
-            (report, Some(format!("{}: {} files of keys and certificates", keys.display(), files.len())))
+            (report, format!("{}: {} files of keys and certificates\n", keys.display(), files.len()))
         }
         StorageCommand::Restore { file } => {
             let files = maintenance::files_of_backup(file)?;
             maintenance::check_restore(&directory)?;
             let note = restore_keys(&files, &keys)?;
-            (maintenance::restore(file, &directory)?, Some(note))
+            (maintenance::restore(file, &directory)?, format!("{note}\n"))
         }
     };
-    let mut lines = summary(&directory, &report);
-    if let Some(note) = note {
-        // Writing to a string cannot fail.
-        let _ = writeln!(lines, "{note}");
-    }
-    super::print(lines)
+    super::print(summary(&directory, &report) + &note)
 }
 
 pub(super) fn summary(directory: &Path, report: &Report) -> String {

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 #[cfg(feature = "etcd3")]
 use registry_core::storage::etcd3::Etcd3;
-use registry_core::storage::transfer::{self, Destination, ImportOptions, Moved, Source, Stage};
+use registry_core::storage::transfer::{self, Destination, Moved, Source, Stage};
 use tokio::runtime::Runtime;
 
-use crate::options::{Options, StorageCommand, StoreLocation};
+use crate::options::{ImportArguments, Options, StoreLocation};
 use crate::server::error::ServerError;
 use crate::storage::EngineError;
 #[cfg(feature = "etcd3")]
@@ -28,43 +28,56 @@ struct Progress {
     told: Instant,
 }
 
-/// Moves the objects of a store, and reports the results.
+/// Writes the objects of a store to a file, and reports the result.
+///
+/// # Errors
+/// Fails if the store cannot be read, or the file cannot be written.
+pub(super) fn export(
+    from: &StoreLocation,
+    prefix: Option<&str>,
+    file: &Path,
+    options: &Options,
+) -> Result<(), CommandError> {
+    let runtime = runtime()?;
+    let prefix = with_slash(prefix, options);
+    let mut source = runtime.block_on(open(from, &prefix, options))?;
+    let mut progress = Progress::new().teller();
+    let moved = runtime.block_on(transfer::export(&mut source, file, SERVER_VERSION, &mut progress))?;
+    let file = file.display();
+    super::print(format!("{file}: {}, prefix {prefix}\n{}", summary(&moved), left_out(&source)))
+}
+
+/// Writes the objects of an exported file to a store, and reports the result.
+///
+/// # Errors
+/// Fails if the file cannot be read, or the store cannot be written or is not empty.
+pub(super) fn import(
+    to: &StoreLocation,
+    arguments: &ImportArguments,
+    file: &Path,
+    options: &Options,
+) -> Result<(), CommandError> {
+    let mut source = Source::file(file)?;
+    let moved = runtime()?.block_on(move_into(to, &mut source, arguments, options))?;
+    super::print(format!("{to}: {}, read back\n{}", summary(&moved), other_prefix(&source, options)))
+}
+
+/// Writes the objects of a store to another one, and reports the result.
 ///
 /// # Errors
 /// Fails if a store cannot be read or written, or the destination is not empty.
-pub(super) fn move_store(command: &StorageCommand, options: &Options) -> Result<(), CommandError> {
+pub(super) fn migrate(
+    from: &StoreLocation,
+    to: &StoreLocation,
+    prefix: Option<&str>,
+    arguments: &ImportArguments,
+    options: &Options,
+) -> Result<(), CommandError> {
     let runtime = runtime()?;
-    let mut lines = match command {
-        StorageCommand::Export { from, prefix, file } => {
-            let prefix = with_slash(prefix.as_deref(), options);
-            let mut source = runtime.block_on(open(from, &prefix, options))?;
-            let moved = runtime.block_on(transfer::export(
-                &mut source,
-                file,
-                SERVER_VERSION,
-                &mut Progress::new().teller(),
-            ))?;
-            format!("{}: {}, prefix {prefix}\n{}", file.display(), summary(&moved), left_out(&source))
-        }
-        StorageCommand::Import { to, arguments, file } => {
-            let mut source = Source::file(file)?;
-            let moved = runtime.block_on(import(&mut source, to, arguments.options(), options))?;
-            format!("{to}: {}, read back\n", summary(&moved)) + &other_prefix(&source, options)
-        }
-        StorageCommand::Migrate { from, to, prefix, arguments } => {
-            let prefix = with_slash(prefix.as_deref(), options);
-            let mut source = runtime.block_on(open(from, &prefix, options))?;
-            let moved = runtime.block_on(import(&mut source, to, arguments.options(), options))?;
-            format!("{to}: {}, read back\n{}", summary(&moved), left_out(&source))
-                + &other_prefix(&source, options)
-        }
-        StorageCommand::Check { .. } | StorageCommand::Backup { .. } | StorageCommand::Restore { .. } => {
-            String::new()
-        }
-    };
-    lines.truncate(lines.trim_end().len());
-    let _ = writeln!(std::io::stdout(), "{lines}");
-    Ok(())
+    let mut source = runtime.block_on(open(from, &with_slash(prefix, options), options))?;
+    let moved = runtime.block_on(move_into(to, &mut source, arguments, options))?;
+    let notes = left_out(&source) + &other_prefix(&source, options);
+    super::print(format!("{to}: {}, read back\n{notes}", summary(&moved)))
 }
 
 /// Returns the runtime of a command. Its thread drives connections while the command waits for a disk.
@@ -93,17 +106,18 @@ pub(super) fn store_in(data_directory: &Path) -> std::path::PathBuf {
     data_directory.join("storage")
 }
 
-async fn import(
-    source: &mut Source,
+async fn move_into(
     to: &StoreLocation,
-    import: ImportOptions,
+    source: &mut Source,
+    arguments: &ImportArguments,
     options: &Options,
 ) -> Result<Moved, CommandError> {
     let destination = match to {
         StoreLocation::Embedded(directory) => Destination::Embedded(store_in(directory)),
         StoreLocation::Etcd(servers) => etcd_destination(servers, options).await?,
     };
-    Ok(transfer::import(source, &destination, import, &mut Progress::new().teller()).await?)
+    let mut progress = Progress::new().teller();
+    Ok(transfer::import(source, &destination, arguments.options(), &mut progress).await?)
 }
 
 #[cfg(feature = "etcd3")]
@@ -164,7 +178,7 @@ fn other_prefix(source: &Source, options: &Options) -> String {
 // === impl Progress ===
 
 impl Progress {
-    pub(super) fn new() -> Self {
+    fn new() -> Self {
         Self { told: Instant::now() }
     }
 

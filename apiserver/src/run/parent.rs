@@ -1,7 +1,7 @@
 //! The process that started this one, whose end can be the reason to end.
 //!
-//! The signal that Linux can send when a parent ends (`PR_SET_PDEATHSIG`) is not used: it is sent when the *thread* ends that
-//! started the process, and the runtime of Go ends threads while their process continues.
+//! The signal that Linux can send when a parent ends (`PR_SET_PDEATHSIG`) is not used: it is sent when the *thread* ends
+//! that started the process, and the runtime of Go ends threads while their process continues.
 
 use std::fs;
 use std::path::Path;
@@ -14,8 +14,8 @@ use super::process::Process;
 /// Time between two looks at the parent, where the system does not report its end.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Beginning of the names of directories that controller-runtime's envtest creates for a server and for etcd, and removes when it
-/// stops them.
+/// Beginning of the names of directories that controller-runtime's envtest creates for a server and for etcd, and removes
+/// when it stops them.
 const TEST_DIRECTORY_PREFIX: &str = "k8s_test_framework_";
 
 /// The process that started this one.
@@ -74,8 +74,8 @@ async fn until_adopted(parent: Pid) {
     }
 }
 
-/// Whether the parent has adopted this process, after its own parent ended. Children are born into the session of their parents,
-/// and leave it only to lead one of their own.
+/// Whether the parent has adopted this process, after its own parent ended. Children are born into the session of their
+/// parents, and leave it only to lead one of their own.
 fn is_adopted(parent: Pid) -> bool {
     let own_id = std::process::id().to_string();
     let (Some(own), Some(other)) = (session("self"), session(&parent.as_raw_nonzero().to_string())) else {

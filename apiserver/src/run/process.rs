@@ -1,5 +1,5 @@
-//! Another process, which may end, so that its number becomes that of a third one. Linux has descriptors of processes against
-//! this.
+//! Another process, which may end, so that its number becomes that of a third one. Linux has descriptors of processes
+//! against this.
 
 use std::io;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-//! The name that the process is started under. Test environments start `kube-apiserver` and `etcd` from a directory of programs; this
-//! program takes the place of both.
+//! The name that the process is started under. Test environments start `kube-apiserver` and `etcd` from a directory of
+//! programs; this program takes the place of both.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

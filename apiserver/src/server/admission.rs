@@ -5,67 +5,59 @@ use std::sync::Arc;
 
 use clients::{Client, ClientSettings, ServiceResolver, SettingsError};
 use registry_core::features::Feature;
-use registry_core::registry::{InstalledApi, Services};
+use registry_core::registry::Services;
 use registry_core::rest::webhook::{WebhookCaller, WebhookTarget};
 use resources::admission::{AdmissionConfiguration, AdmissionSettings};
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle, add_policies, webhooks};
-use crate::main_server::MainKinds;
-use crate::metrics::ServerMetrics;
-use crate::options::{Controller, Options};
+use crate::options::Controller;
 use crate::webhooks::Webhooks;
 
+use super::assembly::Assembly;
 use super::dependencies::ServerDependencies;
 use super::error::ServerError;
 
-/// Returns the plug-ins that are installed and enabled, in the order in which they run. An extension server has those that work
-/// on any kind; the others are about kinds of its main server, which `main_kinds` finds. `add_authored`
-/// adds those of the server's author.
+/// Returns the plug-ins that are installed and enabled, in the order in which they run. An extension server has those that
+/// work on any kind; the others are about kinds of its main server. `add_authored` adds those of the server's author.
 ///
 /// # Errors
 /// Fails if an option names a plug-in that does not exist, or a file that cannot be used.
 pub(super) fn chain(
-    installed: &InstalledApi,
-    dependencies: &ServerDependencies,
-    metrics: &ServerMetrics,
-    options: &Options,
-    main_kinds: Option<&Arc<MainKinds>>,
+    assembly: &Assembly<'_>,
     add_authored: impl FnOnce(&mut AdmissionChain),
 ) -> Result<AdmissionChain, ServerError> {
+    let (options, metrics, installed) = (assembly.options, &assembly.opened.metrics, &assembly.stores.known);
+    let ServerDependencies { services, resolver, .. } = &assembly.stores.dependencies;
+    let main_kinds = assembly.stores.main.as_ref().map(|main| &main.kinds);
     let mut chain = AdmissionChain::default();
     if let Some(lifecycle) = NamespaceLifecycle::new(installed) {
         let runs_controller = options.runs_controller(Controller::Namespace);
         chain.mutating.push(Arc::new(lifecycle.beside_controller(runs_controller)));
     }
-    let ServerDependencies { services, resolver, .. } = dependencies;
     let configuration = options.admission.configuration()?;
     let callers = callers(&configuration, services, resolver).map_err(|source| {
         let place = "--admission-control-config-file: kubeConfigFile";
         ServerError::Kubeconfig { place, source }
     })?;
     let webhooks = webhooks::plugins(installed, services, callers, metrics.admission());
-    if main_kinds.is_some() {
-        chain.mutating.extend(webhooks.mutating);
-        chain.validating.extend(webhooks.validating);
-        add_policies(&mut chain, installed, &services.access, metrics.admission(), main_kinds);
-        add_authored(&mut chain);
-        options.admission.apply(&mut chain)?;
-        return Ok(chain);
-    }
-    let settings = AdmissionSettings {
-        access: services.access.clone(),
-        webhooks: services.webhooks.clone(),
-        configuration,
-        default_tolerations: options.admission.default_tolerations(),
-        metrics: metrics.resources().clone(),
-        features: options.feature_gates().features(),
-    };
-    for plugins in [resources::admission::plugins(installed, &settings), webhooks] {
+    let gates = options.feature_gates();
+    let own = main_kinds.is_none().then(|| {
+        let settings = AdmissionSettings {
+            access: services.access.clone(),
+            webhooks: services.webhooks.clone(),
+            configuration,
+            default_tolerations: options.admission.default_tolerations(),
+            metrics: metrics.resources().clone(),
+            features: gates.features(),
+        };
+        resources::admission::plugins(installed, &settings)
+    });
+    for plugins in own.into_iter().chain([webhooks]) {
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);
     }
-    add_policies(&mut chain, installed, &services.access, metrics.admission(), None);
-    if !options.feature_gates().is_enabled(Feature::MutatingAdmissionPolicy) {
+    add_policies(&mut chain, installed, &services.access, metrics.admission(), main_kinds);
+    if main_kinds.is_none() && !gates.is_enabled(Feature::MutatingAdmissionPolicy) {
         chain.mutating.retain(|plugin| plugin.name() != Feature::MutatingAdmissionPolicy.name());
     }
     add_authored(&mut chain);

@@ -1,5 +1,5 @@
-//! The ConfigMap in which a main server publishes whose client certificates it accepts, and how it names users to the servers
-//! behind it. It is read before the start, and followed from then on.
+//! The ConfigMap in which a main server publishes whose client certificates it accepts, and how it names users to the
+//! servers behind it. It is read before the start, and followed from then on.
 //!
 //! Kubernetes concept: `ConfigMapCAController` and `RequestHeaderAuthRequestController` of `k8s.io/apiserver`.
 

@@ -7,39 +7,28 @@ use futures::future::BoxFuture;
 use registry_core::api::GroupResource;
 use registry_core::api::clock::Clock;
 use registry_core::registry::storage_map::{check_declarations, check_together};
-use registry_core::registry::{InstalledApi, LateResources, StorageMap};
+use registry_core::registry::{InstalledApi, StorageMap};
 use registry_core::resource::ResourceDescription;
 use tokio_util::sync::CancellationToken;
 
-use crate::admission::AdmissionChain;
-use crate::aggregator::{Aggregator, Transports};
 use crate::authorization::{Authorization, Authorizer};
-use crate::controllers::ControllerSetup;
 use crate::faults::Faults;
-use crate::filters::Filters;
-use crate::handlers::{Api, ApiParts};
 #[cfg(feature = "embedded")]
 use crate::options::StorageChoice;
-use crate::options::{Options, ServedResources, StorageBackend};
+use crate::options::{Options, ServedResources};
 use crate::server::error::ServerError;
 #[cfg(feature = "embedded")]
 use crate::storage::Backends;
 use crate::storage::Storages;
 
-use super::assembly::{
-    add_checks, api_config, attach_rules, background, configured, custom_resources, flow_control,
-    follow_flows, follow_policy, health_checks, remote_apis, run_controllers, running_controllers,
-    served_api,
-};
+use super::assembly::Assembly;
 use super::authored::Authored;
-use super::dependencies::{Clients, ServerDependencies};
+use super::dependencies::ServerDependencies;
 use super::descriptors::Descriptors;
 use super::extension::{MainCluster, MainServer};
-use super::long_requests::LongRequests;
 use super::opening::{Checked, Opened};
-use super::post_start::{PostStartHooks, ServerTasks};
-use super::renewal::CertificateRenewal;
-use super::{Lifecycle, Server, admission, definitions, kubeconfig, post_start};
+use super::renewal::{CertificateRenewal, Presented};
+use super::{Lifecycle, Server, admission, definitions, kubeconfig};
 
 /// Builds a server.
 #[derive(Default)]
@@ -59,17 +48,17 @@ pub struct ServerBuilder {
 }
 
 /// The results of the first phase of the assembly.
-struct OpenedStores {
-    dependencies: ServerDependencies,
-    authorization: Authorization,
-    storages: Arc<Storages>,
+pub(super) struct OpenedStores {
+    pub(super) dependencies: ServerDependencies,
+    pub(super) authorization: Authorization,
+    pub(super) storages: Arc<Storages>,
     /// The resources that are served.
-    installed: Arc<InstalledApi>,
+    pub(super) installed: Arc<InstalledApi>,
     /// The resources that admission reads: the served ones, and resources of a main server.
-    known: Arc<InstalledApi>,
+    pub(super) known: Arc<InstalledApi>,
     /// A main server, and its kinds.
-    main: Option<MainCluster>,
-    /// The tasks that follow the authentication of a main server.
+    pub(super) main: Option<MainCluster>,
+    /// The tasks that follow the authentication of a main server, and the configuration of authorizers.
     following: Vec<BoxFuture<'static, ()>>,
 }
 
@@ -96,10 +85,12 @@ impl ServerBuilder {
         self
     }
 
-    /// Makes this an extension server, which serves only its own resources, behind the main server of `--kubeconfig`: that one
-    /// decides who the clients are and what they may do, has the namespaces, and the webhooks and policies of admission.
+    /// Makes this an extension server, which serves only its own resources, behind the main server of `--kubeconfig`:
+    /// that one decides who the clients are and what they may do, has the namespaces, and the webhooks and policies of
+    /// admission.
     ///
-    /// Kubernetes concept: [API aggregation](https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/).
+    /// Kubernetes concept: [API
+    /// aggregation](https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/).
     pub fn extension(mut self) -> Self {
         self.is_extension = true;
         self.without_builtin_resources = true;
@@ -138,8 +129,8 @@ impl ServerBuilder {
         self
     }
 
-    /// Checks the flags, binds the port, locks the data directory, opens the storage, creates or reads keys and certificates,
-    /// and writes the administrator's kubeconfig.
+    /// Checks the flags, binds the port, locks the data directory, opens the storage, creates or reads keys and
+    /// certificates, and writes the administrator's kubeconfig.
     ///
     /// # Errors
     /// Fails if any of these steps does; the text gives the reason.
@@ -158,9 +149,13 @@ impl ServerBuilder {
         } else {
             None
         };
-        let authorization = opened.authorization.take();
-        let mut stores = self.open_stores(&opened, authorization, main_server.as_ref())?;
-        stores.following.extend(main_server.and_then(MainServer::follow));
+        let authorization = if let Some(authorization) = opened.authorization.take() {
+            authorization
+        } else {
+            let metrics = opened.metrics.authorization();
+            Authorization::delegated(&self.options, self.authorizer.clone(), metrics)?
+        };
+        let stores = self.open_stores(&opened, authorization, main_server)?;
         self.assemble(opened, stores)
     }
 
@@ -190,34 +185,18 @@ impl ServerBuilder {
     fn open_stores(
         &self,
         opened: &Opened,
-        authorization: Option<Authorization>,
-        main_server: Option<&MainServer>,
+        mut authorization: Authorization,
+        main_server: Option<MainServer>,
     ) -> Result<OpenedStores, ServerError> {
-        let Opened { metrics, engine, tls, encryption, .. } = opened;
-        let authorization = match authorization {
-            Some(authorization) => authorization,
-            None => {
-                Authorization::delegated(&self.options, self.authorizer.clone(), metrics.authorization())?
-            }
-        };
-        let clients = match main_server {
-            Some(main_server) => Clients::OfMainServer(main_server),
-            None => Clients::Own(tls.trust(), metrics.jwt().clone(), opened.signer.clone()),
-        };
-        let reaches_local = self.reaches_local_workloads;
-        let authorizer = authorization.authorizer();
-        let clock = self.clock.clone();
         let options = &self.options;
-        let (egress, reaches) = (&opened.egress, reaches_local);
-        let dependencies =
-            ServerDependencies::new(options, engine, authorizer, reaches, clients, clock, egress)?;
+        let (local, authorizer) = (self.reaches_local_workloads, authorization.authorizer());
+        let dependencies = ServerDependencies::new(options, opened, authorizer, main_server.as_ref(), local)?;
         let services = dependencies.services.clone();
-        let counted = metrics.storage().clone();
-        let storages = Storages::new(engine.clone(), &self.options.storage, services, counted);
-        let features = self.options.feature_gates().features();
-        let oldest_reader = self.options.emulation.releases().min_compatibility;
-        let storages = storages
-            .with_encryption(encryption.clone())
+        let counted = opened.metrics.storage().clone();
+        let features = options.feature_gates().features();
+        let oldest_reader = options.emulation.releases().min_compatibility;
+        let storages = Storages::new(opened.engine.clone(), &options.storage, services.clone(), counted)
+            .with_encryption(opened.encryption.clone())
             .with_overrides(opened.overrides.clone())
             .with_release(features, oldest_reader);
         #[cfg(feature = "embedded")]
@@ -228,96 +207,57 @@ impl ServerBuilder {
         if let Some(resource) = storages.backends().unserved() {
             return Err(ServerError::UnservedBackend(resource));
         }
-        let known = match main_server {
-            Some(main_server) => {
-                Arc::new(main_server.beside(&installed, &self.options, &dependencies.services)?)
-            }
+        let known = match &main_server {
+            Some(main_server) => Arc::new(main_server.beside(&installed, options, &services)?),
             None => installed.clone(),
         };
-        metrics.read_from(storages.reader());
-        let main = main_server.map(MainServer::cluster);
-        let following = Vec::new();
+        opened.metrics.read_from(storages.reader());
+        let main = main_server.as_ref().map(MainServer::cluster);
+        let following = main_server.and_then(MainServer::follow).into_iter();
+        let following = following.chain(authorization.reloading()).collect();
         Ok(OpenedStores { dependencies, authorization, storages, installed, known, main, following })
     }
 
     /// The second phase of the assembly: what reads from the stores, and the handlers.
     fn assemble(mut self, opened: Opened, stores: OpenedStores) -> Result<Server, ServerError> {
-        let Opened { data_directory, metrics, engine, identities, tls, encryption, proxy_identity, .. } =
-            opened;
-        let (listener, address) = (opened.listener, opened.address);
-        let OpenedStores { dependencies, mut authorization, storages, installed, known, main, following } =
-            stores;
         let lifecycle = Lifecycle::new(std::mem::take(&mut self.shutdown));
-        let mut authored = std::mem::take(&mut self.authored).within(main.as_ref(), &lifecycle.shutdown);
-        let options = &self.options;
-        let facts = post_start::server_facts(options, address, tls.published(), &engine);
-        let flow_control = flow_control(options, &metrics);
-        let mut attached = attach_rules(options, &installed, &dependencies, &metrics, &engine);
-        let kinds = main.as_ref().map(|main| &main.kinds);
-        let add = |chain: &mut AdmissionChain| authored.admit(chain);
-        let admission = admission::chain(&known, &dependencies, &metrics, options, kinds, add)?;
-        attached.informers.extend(admission.informers());
-        let mut tasks = ServerTasks { informers: attached.informers, background: following };
-        follow_policy(options, &mut authorization, &installed, &mut tasks);
-        kubeconfig::write_all(options, address, &identities)?;
-        dependencies.publish_keys(options, address);
-        let authenticator = dependencies.authenticator.clone();
-        let kubelet_certificate = dependencies.kubelet_certificate();
-        let config = api_config(options, &storages, &metrics, &lifecycle);
-        let served = served_api(&installed, &config, &lifecycle, &dependencies);
+        let authored = std::mem::take(&mut self.authored);
+        let mut authored = authored.within(stores.main.as_ref(), &lifecycle.shutdown);
         let descriptors = Descriptors::for_process().reported();
-        let transports = Transports::new(dependencies.resolver.clone(), proxy_identity.clone(), address);
-        let (local, clock) = (self.reaches_local_workloads, self.clock.clone());
-        let proxy = dependencies.proxy(address, local, descriptors.proxied, lifecycle.stopping.clone());
-        let custom_resources = custom_resources(&installed, &storages, &served, &mut tasks);
-        let late = custom_resources.clone().map(|late| late as Arc<dyn LateResources>);
-        let authorizer = authorization.authorizer();
-        let parts = ApiParts { admission, authorizer: Some(authorizer.clone()), proxy: Some(proxy), late };
-        let api = Api::over(served.clone(), parts, config);
-        tasks.background.extend(background(&api, self.is_extension));
-        let remote = remote_apis(options, &installed, transports, &served, &metrics, &lifecycle, &mut tasks);
-        let api = Arc::new(LongRequests::new(api, opened.long_work.clone()));
-        let handler = Arc::new(Aggregator::new(api, remote));
-        attached.hooks.extend(authored.hooks(handler.clone()));
-        let ca_pem = identities.server_ca_pem.clone();
-        if !self.is_extension {
-            let setup = ControllerSetup {
-                handler: handler.clone(),
-                auditor: opened.auditor.clone(),
-                served: served.clone(),
-                running: running_controllers(options),
-                ca_pem: ca_pem.clone(),
-                shares_store: options.storage.backend() == StorageBackend::Etcd3,
-                clock,
-            };
-            run_controllers(setup, &installed, &mut tasks);
-        }
-        let schemas = follow_flows(&known, flow_control.as_ref(), !self.is_extension, &mut tasks);
-        let hooks = PostStartHooks::new(&installed, &facts, attached.hooks, schemas, tasks);
-        let mut health = health_checks(&storages, &known, &hooks, &tls, &lifecycle);
-        health.tolerate_for(options.http.livez_grace_period);
-        add_checks(&mut health, custom_resources, encryption.as_deref());
-        let limits = &options.limits;
-        let filters = Filters::new(handler, authenticator, authorizer, flow_control, health, limits, metrics);
-        let filters = configured(filters, options).with_auditor(opened.auditor).with_sampler(opened.sampler);
-        let (given, own, shown) = (options.clone(), tls.clone(), (kubelet_certificate, proxy_identity));
-        let renewal = CertificateRenewal::new(given, address, own, shown, identities);
+        let mut assembly = Assembly::new(&self.options, &opened, &stores, &lifecycle);
+        let mut hooks = assembly.attach_rules();
+        let admission = admission::chain(&assembly, |chain| authored.admit(chain))?;
+        assembly.follow_policy();
+        kubeconfig::write_all(&self.options, opened.address, &opened.identities)?;
+        stores.dependencies.publish_keys(&self.options, opened.address);
+        let handler = assembly.handler(admission, descriptors.proxied);
+        hooks.extend(authored.hooks(handler.clone()));
+        assembly.run_controllers(&handler);
+        let (filters, mut hooks) = assembly.filters(handler, hooks);
+        hooks.run_beside(stores.following);
+        let presented = Presented {
+            kubelet: stores.dependencies.kubelet_certificate(),
+            proxy: opened.proxy_identity.clone(),
+        };
+        let (options, address, tls) = (self.options.clone(), opened.address, opened.tls.clone());
+        let ca_pem = opened.identities.server_ca_pem.clone();
+        let renewal = CertificateRenewal::new(options, address, tls, presented, opened.identities);
         Ok(Server {
             options: self.options,
-            data_directory,
-            listener,
+            data_directory: opened.data_directory,
+            listener: opened.listener,
             address,
             ca_pem,
             renewal: Arc::new(renewal),
-            tls,
-            engine,
+            tls: opened.tls,
+            engine: opened.engine,
             filters: Arc::new(filters.with_faults(self.faults)),
             hooks,
             authored: authored.work(),
             lifecycle,
             descriptors,
             long_work: opened.long_work,
-            storages,
+            storages: stores.storages,
         })
     }
 

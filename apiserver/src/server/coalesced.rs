@@ -19,8 +19,8 @@ const LIMIT_BYTES: usize = 64 * 1024;
 /// Buffer size above which the buffer is freed after a turn that did not need it, so that idle connections
 /// hold none, and a long response is copied through memory that is still in the processor's cache.
 const KEPT_BYTES: usize = 4 * 1024;
-/// Number of bytes after which a turn ends: encrypting and sending them takes about 0.1 ms. Without this bound, a response of
-/// some MiB to a client that reads fast is one turn, for which the thread's other connections wait.
+/// Number of bytes after which a turn ends: encrypting and sending them takes about 0.1 ms. Without this bound, a
+/// response of some MiB to a client that reads fast is one turn, for which the thread's other connections wait.
 const TURN_BYTES: usize = 128 * 1024;
 /// Size of the pieces in which bytes are copied, and passed to TLS. For larger copies the C library uses
 /// `rep movsb` where it considers it fast (from 2,112 bytes on), but it is slow on AMD's Zen (glibc's bug

@@ -97,6 +97,15 @@ pub(super) struct ConnectionLimits {
     stop_timeout: Duration,
 }
 
+/// A connection, as its requests see it.
+struct Connection<D> {
+    serving: Arc<Serving<D>>,
+    peer: Peer,
+    is_http2: bool,
+    activity: Arc<Activity>,
+    discarding: Arc<Discarding>,
+}
+
 /// Activity of a connection.
 #[derive(Debug, Default)]
 struct Activity {
@@ -154,66 +163,53 @@ async fn serve_encrypted<D: Dispatch>(
     activity: Arc<Activity>,
     stopping: CancellationToken,
 ) {
-    let peer = Arc::new(Peer::new(client_certificates(&stream), address));
     let streams = Streams::new(serving.long_work.clone());
     let mut tasks = ConnectionTasks::new(&streams);
     let builder = http_builder(&stream, streams.clone(), serving.limits);
-    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-    let counted = activity.clone();
-    let known = peer.clone();
-    let stop_timeout = serving.limits.stop_timeout;
-    let cut = serving.cut.clone();
-    let discarding = Discarding::new(stopping.clone());
-    let discarded = discarding.clone();
-    let service = service_fn(move |request: http::Request<Incoming>| {
-        let serving = serving.clone();
-        let peer = known.clone();
-        let running = Running::begin(&counted, is_http2 && serving.limits.sends_away());
+    let connection = Arc::new(Connection {
+        peer: Peer::new(client_certificates(&stream), address),
+        is_http2: stream.get_ref().1.alpn_protocol() == Some(b"h2"),
+        discarding: Discarding::new(stopping.clone()),
+        serving,
+        activity,
+    });
+    let own = connection.clone();
+    let service = service_fn(move |request| {
+        let running = own.begin();
         let placement = streams.announce();
-        let discarding = discarding.clone();
-        async move {
-            let is_head = request.method() == Method::HEAD;
-            if let Some(refusal) = host::refusal(&request) {
-                let refusal = if is_head { head::without_body(refusal) } else { refusal };
-                return Ok(counted_answer(refusal, placement, running, &serving.long_work));
-            }
-            let (request, unread) = unread::lend(request, &discarding);
-            // Boxed: the memory of a stream is that of this future as long as its response is sent, which a watch's is for hours.
-            let mut response = Box::pin(serving.filters.serve(&peer, request)).await;
-            unread.finish(response.headers_mut(), &discarding).await;
-            if is_head {
-                response = head::without_body(response);
-            }
-            running.end_after(response.headers_mut(), is_http2);
-            Ok::<_, Infallible>(counted_answer(response, placement, running, &serving.long_work))
-        }
+        let own = own.clone();
+        async move { Ok::<_, Infallible>(own.respond(request, placement, running).await) }
     });
     let stream = Coalesced::new(stream);
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream.clone()), service);
-    let mut connection = std::pin::pin!(connection);
+    let served = builder.serve_connection_with_upgrades(TokioIo::new(stream.clone()), service);
+    let mut served = std::pin::pin!(served);
+    let Connection { serving, activity, .. } = &*connection;
     let ended = tokio::select! {
-        ended = stream.run(connection.as_mut(), |context| tasks.turn(context)) => ended,
-        () = cut.cancelled() => return,
+        ended = stream.run(served.as_mut(), |context| tasks.turn(context)) => ended,
+        () = serving.cut.cancelled() => return,
         // A response that was dropped remains in the connection's buffers as long as the client reads nothing.
-        () = activity.progress.stalled(), if !is_http2 => return tracing::debug!("a client does not read its answer"),
-        () = end_reason(&stopping, &activity, &peer) => {
-            connection.as_mut().graceful_shutdown();
+        () = activity.progress.stalled(), if !connection.is_http2 => {
+            return tracing::debug!("a client does not read its response");
+        }
+        () = connection.end_reason(&stopping) => {
+            served.as_mut().graceful_shutdown();
+            let timeout = || if stopping.is_cancelled() { serving.limits.stop_timeout } else { END_TIMEOUT };
             tokio::select! {
-                ended = stream.run(connection.as_mut(), |context| tasks.turn(context)) => ended,
-                () = cut.cancelled() => return,
+                ended = stream.run(served.as_mut(), |context| tasks.turn(context)) => ended,
+                () = serving.cut.cancelled() => return,
                 // A client that neither reads nor responds would keep the connection open for ever.
-                () = activity.idle_for(|| if stopping.is_cancelled() { stop_timeout } else { END_TIMEOUT }) => return,
+                () = activity.idle_for(timeout) => return,
             }
         }
     };
     if let Err(error) = ended {
         tracing::debug!("connection ended: {error}");
     }
-    discarded.drain(stream).await;
+    connection.discarding.drain(stream).await;
 }
 
 /// Returns a response whose body counts as activity. A large one, and the events of a watch, run in the connection's task.
-fn counted_answer(
+fn counted_response(
     response: Response,
     placement: Placement,
     mut running: Running,
@@ -280,19 +276,8 @@ async fn accept(tls: &ServerTls, mut stream: TcpStream) -> Result<TlsStream<TcpS
     if plain_http::begins_with_tls(&stream).await? {
         return Ok(tls.acceptor.accept(stream).await?);
     }
-    let is_http = plain_http::answer(&mut stream).await?;
+    let is_http = plain_http::respond(&mut stream).await?;
     Err(if is_http { HandshakeError::Http } else { HandshakeError::NoTls })
-}
-
-/// Waits for a reason to accept no further request: the server stops, the client is to connect again, or the connection is
-/// idle.
-async fn end_reason(stopping: &CancellationToken, activity: &Activity, peer: &Peer) {
-    let timeout = || if peer.is_authenticated() { IDLE_TIMEOUT } else { UNKNOWN_IDLE_TIMEOUT };
-    tokio::select! {
-        () = stopping.cancelled() => {}
-        () = activity.end.notified() => {}
-        () = activity.idle_for(timeout) => {}
-    }
 }
 
 /// Returns the client's certificates, also those of a resumed session.
@@ -332,6 +317,51 @@ fn http_builder(
         .keep_alive_interval(PING.0)
         .keep_alive_timeout(PING.1);
     builder
+}
+
+// === impl Connection ===
+
+impl<D: Dispatch> Connection<D> {
+    /// Notes that a request begins, after which the client may have to connect again.
+    fn begin(&self) -> Running {
+        Running::begin(&self.activity, self.is_http2 && self.serving.limits.sends_away())
+    }
+
+    /// Responds to a request.
+    async fn respond(
+        &self,
+        request: http::Request<Incoming>,
+        placement: Placement,
+        running: Running,
+    ) -> Response<CountedBody> {
+        let is_head = request.method() == Method::HEAD;
+        let mut response = if let Some(refusal) = host::refusal(&request) {
+            refusal
+        } else {
+            let (request, unread) = unread::lend(request, &self.discarding);
+            // Boxed: the memory of a stream is that of this future as long as its response is sent, which a watch's is for
+            // hours.
+            let mut response = Box::pin(self.serving.filters.serve(&self.peer, request)).await;
+            unread.finish(response.headers_mut(), &self.discarding).await;
+            running.end_after(response.headers_mut(), self.is_http2);
+            response
+        };
+        if is_head {
+            response = head::without_body(response);
+        }
+        counted_response(response, placement, running, &self.serving.long_work)
+    }
+
+    /// Waits for a reason to accept no further request: the server stops, the client is to connect again, or the connection
+    /// is idle.
+    async fn end_reason(&self, stopping: &CancellationToken) {
+        let timeout = || if self.peer.is_authenticated() { IDLE_TIMEOUT } else { UNKNOWN_IDLE_TIMEOUT };
+        tokio::select! {
+            () = stopping.cancelled() => {}
+            () = self.activity.end.notified() => {}
+            () = self.activity.idle_for(timeout) => {}
+        }
+    }
 }
 
 // === impl ConnectionLimits ===

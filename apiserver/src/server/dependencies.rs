@@ -6,27 +6,24 @@ use std::sync::Arc;
 
 use clients::ServiceResolver;
 use clients::dial::BackendReach;
-use clients::egress::Egress;
-use registry_core::api::clock::Clock;
 use registry_core::registry::{Services, Stores};
 use registry_core::resource::Resource as _;
 use registry_core::rest::tokens::{NoTokens, TokenIssuer};
 use resources::api::core::services::Services as ServiceResource;
 use tokio_util::sync::CancellationToken;
 
-use crate::authentication::{Authenticator, ClientTrust, ExternalSigner, ServiceAccountTokens, Sources};
+use crate::authentication::{Authenticator, ServiceAccountTokens, Sources};
 use crate::authorization::{Authorizer, ServerAccess};
 use crate::health::EngineCheck;
-use crate::metrics::JwtMetrics;
 use crate::options::Options;
 use crate::pki::{self, KeyDirectory};
 use crate::proxy::{ControlPlane, KubeletCertificate, PeerTls, Proxy};
 use crate::server::error::ServerError;
-use crate::storage::Engine;
 use crate::webhooks::Webhooks;
 
 use super::extension::MainServer;
 use super::kubeconfig;
+use super::opening::Opened;
 
 /// The dependencies of one server.
 pub(super) struct ServerDependencies {
@@ -39,63 +36,26 @@ pub(super) struct ServerDependencies {
     /// `None` behind a main server, which has the service accounts.
     service_accounts: Option<Arc<ServiceAccountTokens>>,
     peer_tls: PeerTls,
-}
-
-/// The source of the decision which clients the server has.
-pub(super) enum Clients<'s> {
-    /// The server itself, with these authorities of certificates, and the program that signs its tokens, if there is one.
-    Own(Arc<ClientTrust>, JwtMetrics, Option<Arc<ExternalSigner>>),
-    /// Its main server.
-    OfMainServer(&'s MainServer),
-}
-
-// === impl Clients ===
-
-impl Clients<'_> {
-    fn authenticator(
-        self,
-        options: &Options,
-        stores: &Stores,
-        clock: Clock,
-        egress: &Egress,
-    ) -> Result<(Authenticator, Option<Arc<ServiceAccountTokens>>), ServerError> {
-        let (trust, metrics, external) = match self {
-            Self::Own(trust, metrics, external) => (trust, metrics, external),
-            Self::OfMainServer(main_server) => return Ok((main_server.authenticator(options)?, None)),
-        };
-        let directory = KeyDirectory::from_options(options);
-        let service_accounts =
-            ServiceAccountTokens::new(&options.service_accounts, &directory, external, stores.clone())?;
-        let service_accounts = Arc::new(service_accounts.with_clock(clock));
-        let sources = Sources {
-            options: &options.authentication,
-            service_account_options: &options.service_accounts,
-            trust,
-            service_accounts: service_accounts.clone(),
-            stores: stores.clone(),
-            metrics,
-            egress,
-        };
-        Ok((sources.assemble()?, Some(service_accounts)))
-    }
+    reaches_local: bool,
 }
 
 // === impl ServerDependencies ===
 
 impl ServerDependencies {
-    /// Creates the dependencies for these options. Keys and certificates are read or created. If `reaches_local`, services
-    /// may have any address. `egress` are the ways to other servers.
+    /// Creates the dependencies for these options. Keys and certificates are read or created. Clients are those of the main
+    /// server, if there is one. If `reaches_local`, services may have any address.
     pub(super) fn new(
         options: &Options,
-        engine: &Engine,
+        opened: &Opened,
         authorizer: Arc<dyn Authorizer>,
+        main_server: Option<&MainServer>,
         reaches_local: bool,
-        clients: Clients<'_>,
-        clock: Clock,
-        egress: &Egress,
     ) -> Result<Self, ServerError> {
         let stores = Stores::default();
-        let (authenticator, service_accounts) = clients.authenticator(options, &stores, clock, egress)?;
+        let (authenticator, service_accounts) = match main_server {
+            Some(main_server) => (main_server.authenticator(options)?, None),
+            None => own_authenticator(options, opened, &stores)?,
+        };
         let authenticator = Arc::new(authenticator);
         let tokens: Arc<dyn TokenIssuer> = match &service_accounts {
             Some(service_accounts) => service_accounts.clone(),
@@ -107,17 +67,18 @@ impl ServerDependencies {
             (false, true) => BackendReach::Loopback,
             (false, false) => BackendReach::OtherMachines,
         };
-        let resolver =
-            Arc::new(ServiceResolver::new(stores.clone(), ServiceResource::TYPE, reach, egress.clone()));
+        let egress = opened.egress.clone();
+        let resolver = Arc::new(ServiceResolver::new(stores.clone(), ServiceResource::TYPE, reach, egress));
+        let engine = Arc::new(EngineCheck::new(opened.engine.mvcc()));
         let services = Services {
             access: Arc::new(ServerAccess::new(authenticator.clone(), authorizer)),
             tokens,
-            components: Arc::new(ControlPlane::new(Arc::new(EngineCheck::new(engine.mvcc())), &peer_tls)),
+            components: Arc::new(ControlPlane::new(engine, &peer_tls)),
             webhooks: Arc::new(Webhooks::new(resolver.clone())),
             kubelet_address_types: options.kubelet.kubelet_preferred_address_types.clone().into(),
             stores,
         };
-        Ok(Self { authenticator, services, resolver, service_accounts, peer_tls })
+        Ok(Self { authenticator, services, resolver, service_accounts, peer_tls, reaches_local })
     }
 
     /// Publishes the URL of the service account keys: at this server, unless the options set another one.
@@ -139,13 +100,35 @@ impl ServerDependencies {
 
     /// Returns the proxy of a server that listens on this address. It works until `stopping` is cancelled.
     pub(super) fn proxy(
-        self,
+        &self,
         address: SocketAddr,
-        reaches_local: bool,
         max_connections: usize,
         stopping: CancellationToken,
     ) -> Proxy {
-        let route = self.resolver.egress().cluster.clone();
-        Proxy::new(self.peer_tls, address, reaches_local, max_connections, stopping).through(route)
+        let (tls, route) = (self.peer_tls.clone(), self.resolver.egress().cluster.clone());
+        Proxy::new(tls, address, self.reaches_local, max_connections, stopping).through(route)
     }
+}
+
+/// Returns the authenticator of a server without a main server, and the tokens of its service accounts.
+fn own_authenticator(
+    options: &Options,
+    opened: &Opened,
+    stores: &Stores,
+) -> Result<(Authenticator, Option<Arc<ServiceAccountTokens>>), ServerError> {
+    let directory = KeyDirectory::from_options(options);
+    let (signer, clock) = (opened.signer.clone(), opened.clock.clone());
+    let service_accounts =
+        ServiceAccountTokens::new(&options.service_accounts, &directory, signer, stores.clone())?;
+    let service_accounts = Arc::new(service_accounts.with_clock(clock));
+    let sources = Sources {
+        options: &options.authentication,
+        service_account_options: &options.service_accounts,
+        trust: opened.tls.trust(),
+        service_accounts: service_accounts.clone(),
+        stores: stores.clone(),
+        metrics: opened.metrics.jwt().clone(),
+        egress: &opened.egress,
+    };
+    Ok((sources.assemble()?, Some(service_accounts)))
 }

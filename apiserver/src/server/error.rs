@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use certificates::text;
 use clients::{EgressError, SettingsError};
-use registry_core::api::GroupResource;
+use registry_core::api::{GroupResource, GroupVersion};
 use registry_core::metrics::MetricsError;
 use registry_core::registry::storage_map::MapConflict;
 use registry_core::storage::StorageError;
@@ -21,6 +21,18 @@ use crate::options::{ManifestError, OptionsError, RuntimeConfigError, TracingErr
 use crate::pki::PkiError;
 use crate::server::address::advice;
 use crate::storage::EngineError;
+
+/// The schema of an author's struct is wrong.
+#[derive(Debug, thiserror::Error)]
+#[error("the schema of {kind} ({version}, {declared_at}) is wrong:\n  {}", .faults.join("\n  "))]
+pub struct WrongSchema {
+    pub(super) kind: &'static str,
+    pub(super) version: GroupVersion,
+    /// The place of the declaration.
+    pub(super) declared_at: &'static str,
+    /// The fields, and what is wrong with each.
+    pub(super) faults: Vec<String>,
+}
 
 /// Error that keeps a server from starting, or ends it.
 #[derive(Debug, thiserror::Error)]
@@ -38,8 +50,8 @@ pub enum ServerError {
     #[error(transparent)]
     Maps(#[from] MapConflict),
     /// The schema of an author's struct is wrong. Not retryable.
-    #[error("{0}")]
-    Definitions(String),
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Definitions(Vec<WrongSchema>),
     /// The data directory is in use or cannot be written. Retryable as [`DataDirectoryError`] says.
     #[error(transparent)]
     DataDirectory(#[from] DataDirectoryError),

@@ -1,13 +1,13 @@
 //! Runs requests with large bodies, and lists of many objects, on threads of their own.
 //!
-//! Decoding, validating and merging a body of some MiB occupies a thread for many milliseconds without
-//! yielding. On the runtime that serves connections, a few such requests would delay all others, and TLS
-//! handshakes. So would lists, whose objects are selected, and in protobuf encoded, before the response begins.
-//! Their handlers therefore run on the threads for [`LongWork`]. So do requests whose expressions turn out to take long, or whose
-//! stored object turns out to be large, from there on: what a policy or a definition asks about a small object can take long, and a
-//! short patch can be for an object of some MiB. The connection's runtime waits for the
-//! response, and its deadline still ends the request: the handler is dropped at its next `await`, and what it does before that ends
-//! with its [budget](registry_core::context::Budget), which learns here that nobody waits any more.
+//! Decoding, validating and merging a body of some MiB occupies a thread for many milliseconds without yielding. On the
+//! runtime that serves connections, a few such requests would delay all others, and TLS handshakes. So would lists, whose
+//! objects are selected, and in protobuf encoded, before the response begins. Their handlers therefore run on the threads
+//! for [`LongWork`]. So do requests whose expressions turn out to take long, or whose stored object turns out to be large,
+//! from there on: what a policy or a definition asks about a small object can take long, and a short patch can be for an
+//! object of some MiB. The connection's runtime waits for the response, and its deadline still ends the request: the
+//! handler is dropped at its next `await`, and what it does before that ends with its
+//! [budget](registry_core::context::Budget), which learns here that nobody waits any more.
 
 use std::future::poll_fn;
 use std::panic::resume_unwind;

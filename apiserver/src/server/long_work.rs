@@ -4,9 +4,9 @@
 //! serves connections, a short request would wait behind such parts whenever it passes from one task to the next. Long work
 //! therefore runs on a second runtime, whose threads have a lower priority.
 //!
-//! The change of threads costs about a tenth of the time of a list. A long response therefore stays as long as few others are
-//! in progress: at most as many as half of the usual threads. With more, the operating system would let short requests wait
-//! for threads that have been busy for milliseconds.
+//! The change of threads costs about a tenth of the time of a list. A long response therefore stays as long as few others
+//! are in progress: at most as many as half of the usual threads. With more, the operating system would let short
+//! requests wait for threads that have been busy for milliseconds.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
@@ -22,8 +22,9 @@ use crate::server::error::ServerError;
 /// Name of the threads.
 pub(super) const THREAD_NAME: &str = "long-work";
 
-/// Priority of the threads: about a tenth of the weight of the usual ones, which are to find a processor at once when a short
-/// request arrives. Single long responses stay on the usual threads, and do not suffer from other programs that are busy.
+/// Priority of the threads: about a tenth of the weight of the usual ones, which are to find a processor at once when a
+/// short request arrives. Single long responses stay on the usual threads, and do not suffer from other programs that are
+/// busy.
 #[cfg(target_os = "linux")]
 const NICE: i32 = 10;
 
@@ -80,8 +81,8 @@ impl LongWork {
         drop(self.handle.spawn(task));
     }
 
-    /// Runs a task until it ends: on these threads while its work `is_long`, otherwise on those of the caller. A panic of the
-    /// task on these threads ends it.
+    /// Runs a task until it ends: on these threads while its work `is_long`, otherwise on those of the caller. A panic of
+    /// the task on these threads ends it.
     pub(super) async fn move_while<F, P>(&self, task: F, is_long: P)
     where
         F: Future<Output = ()> + Send + 'static,

@@ -1,5 +1,5 @@
-//! Everything that the server opens before its stores, in an order that leaves nothing half made: flags and the files that they name
-//! are checked, the address is bound, the data directory is locked, and only then anything is written.
+//! Everything that the server opens before its stores, in an order that leaves nothing half made: flags and the files
+//! that they name are checked, the address is bound, the data directory is locked, and only then anything is written.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::aggregator::ProxyIdentity;
 use crate::audit::{Auditor, check_policy};
 use crate::authentication::{self, ClientTrust, ExternalSigner};
 use crate::authorization::{Authorization, Authorizer};
-use crate::encryption::{self, Encryption};
+use crate::encryption::{self, Encryption, EncryptionError};
 use crate::metrics::ServerMetrics;
 use crate::options::{Options, StorageChoice};
 use crate::server::error::ServerError;
@@ -22,7 +22,6 @@ use crate::storage::{Engine, EngineOpening, Overrides};
 use crate::telemetry::Sampler;
 
 use super::address::listen;
-use super::assembly::load_encryption;
 use super::data_directory::DataDirectory;
 use super::long_work::LongWork;
 use super::post_start;
@@ -55,6 +54,8 @@ pub(super) struct Opened {
     pub(super) proxy_identity: Arc<ProxyIdentity>,
     pub(super) sampler: Option<Sampler>,
     pub(super) long_work: Arc<LongWork>,
+    /// The time of day that leases, tokens and finished jobs end by.
+    pub(super) clock: Clock,
     /// `None` if the main server authorizes.
     pub(super) authorization: Option<Authorization>,
     /// The ways to other servers.
@@ -64,8 +65,8 @@ pub(super) struct Opened {
 // === impl Checked ===
 
 impl Checked {
-    /// Checks the flags and the files that they name, as far as that is possible without opening anything. With plug-ins of the
-    /// server's author, the names of admission plug-ins are checked later.
+    /// Checks the flags and the files that they name, as far as that is possible without opening anything. With plug-ins
+    /// of the server's author, the names of admission plug-ins are checked later.
     pub(super) fn new(
         options: &Options,
         authorizer: Option<Arc<dyn Authorizer>>,
@@ -130,7 +131,8 @@ impl Opened {
         let commits = metrics.storage().commits();
         let backend = checked.storage_choice.name();
         let (choice, storage) = (checked.storage_choice, &options.storage);
-        let opening = EngineOpening { options: storage, commits, clock, route: checked.egress.etcd.clone() };
+        let route = checked.egress.etcd.clone();
+        let opening = EngineOpening { options: storage, commits, clock: clock.clone(), route };
         let engine = opening.open(choice.clone()).await?;
         let overrides = Overrides::open(&choice, declared, &opening).await?;
         log_opened(backend, &engine).await;
@@ -157,10 +159,21 @@ impl Opened {
             proxy_identity,
             sampler: checked.sampler,
             long_work: Arc::new(LongWork::start()?),
+            clock,
             authorization: checked.authorization,
             egress: checked.egress,
         })
     }
+}
+
+async fn load_encryption(
+    options: &Options,
+    metrics: &ServerMetrics,
+) -> Result<Option<Arc<Encryption>>, EncryptionError> {
+    let encryption = &options.encryption;
+    let Some(path) = &encryption.encryption_provider_config else { return Ok(None) };
+    let reloads = encryption.encryption_provider_config_automatic_reload;
+    Encryption::load(path, reloads, metrics.storage().transform().clone()).await.map(Some)
 }
 
 async fn log_opened(backend: &str, engine: &Engine) {

@@ -6,6 +6,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use registry_core::api::GroupResource;
 use registry_core::backoff::{Backoff, jittered_period};
@@ -41,6 +42,7 @@ pub(super) struct PostStartHooks {
 }
 
 /// The tasks that run as long as the server.
+#[derive(Default)]
 pub(super) struct ServerTasks {
     /// The informers, of which each must have its first list before the server is ready.
     pub(super) informers: Vec<InformerTask>,
@@ -67,6 +69,11 @@ impl PostStartHooks {
     ) -> Self {
         let hooks = attached.into_iter().chain(post_start_hooks(installed, server));
         Self { hooks: hooks.map(|hook| (hook, Arc::default())).collect(), schemas, tasks }
+    }
+
+    /// Adds tasks that run as long as the server.
+    pub(super) fn run_beside(&mut self, tasks: Vec<BoxFuture<'static, ()>>) {
+        self.tasks.background.extend(tasks);
     }
 
     /// Returns the hooks by name, as health checks.
@@ -104,19 +111,9 @@ impl PostStartHooks {
                 }
             });
         }
-        if let Some(feed) = self.schemas {
-            let stopping = stopping.clone();
-            tasks.spawn(async move {
-                stopping.run_until_cancelled(feed.follow()).await;
-            });
-        }
-        for informer in self.tasks.informers {
-            let stopping = stopping.clone();
-            tasks.spawn(async move {
-                stopping.run_until_cancelled(informer.run()).await;
-            });
-        }
-        for work in self.tasks.background {
+        let schemas = self.schemas.map(|schemas| schemas.follow().boxed());
+        let informers = self.tasks.informers.into_iter().map(|informer| informer.run().boxed());
+        for work in informers.chain(schemas).chain(self.tasks.background) {
             let stopping = stopping.clone();
             tasks.spawn(async move {
                 stopping.run_until_cancelled(work).await;

@@ -57,10 +57,16 @@ pub(super) struct CertificateRenewal {
     options: Options,
     address: SocketAddr,
     tls: Arc<ServingTls>,
-    kubelet: Arc<KubeletCertificate>,
-    /// The identity that is presented to extension servers.
-    proxy: Arc<ProxyIdentity>,
+    presented: Presented,
     state: Mutex<State>,
+}
+
+/// The identities that the server presents to others.
+pub(super) struct Presented {
+    /// That for kubelets.
+    pub(super) kubelet: Arc<KubeletCertificate>,
+    /// That for extension servers.
+    pub(super) proxy: Arc<ProxyIdentity>,
 }
 
 struct State {
@@ -155,12 +161,12 @@ impl CertificateRenewal {
         options: Options,
         address: SocketAddr,
         tls: Arc<ServingTls>,
-        (kubelet, proxy): (Arc<KubeletCertificate>, Arc<ProxyIdentity>),
+        presented: Presented,
         present: Identities,
     ) -> Self {
         report(present.notes.warnings());
         let state = State { present, failure: None, warned_at: Moment::MIN };
-        let renewal = Self { options, address, tls, kubelet, proxy, state: Mutex::new(state) };
+        let renewal = Self { options, address, tls, presented, state: Mutex::new(state) };
         renewal.warn_daily(&mut renewal.state.lock(), pki::now());
         renewal
     }
@@ -238,9 +244,9 @@ impl CertificateRenewal {
         if !is_written {
             kubeconfig::write_all(&self.options, self.address, &identities)?;
         }
-        self.proxy.renew(identities.proxy_identity.clone());
+        self.presented.proxy.renew(identities.proxy_identity.clone());
         state.present = identities;
-        Ok(self.kubelet.renew(pki::kubelet_identity(&self.options, now)?)?)
+        Ok(self.presented.kubelet.renew(pki::kubelet_identity(&self.options, now)?)?)
     }
 
     /// Warns of certificates that expire soon; generated ones only do so if they cannot be renewed.

@@ -6,8 +6,8 @@
 //! watches of a connection is one wake-up, not ninety; their frames are created in one turn, and sent in one
 //! write (see `coalesced`).
 //!
-//! A long response that moves to the threads for long work (see `long_work`) settles with the connection, which moves too, if
-//! it only remains to be sent, and otherwise in a task of its own there, beside those of the same connection.
+//! A long response that moves to the threads for long work (see `long_work`) settles with the connection, which moves
+//! too, if it only remains to be sent, and otherwise in a task of its own there, beside those of the same connection.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;

@@ -1,7 +1,7 @@
 //! Resources whose objects are in an etcd of their own (`--etcd-servers-overrides`).
 //!
-//! Kubernetes concept: `DefaultStorageFactory` in `k8s.io/apiserver/pkg/server/storage`. As there, an override of one resource
-//! precedes one of its group (`group/*`), and both count only for resources that are compiled into the server.
+//! Kubernetes concept: `DefaultStorageFactory` in `k8s.io/apiserver/pkg/server/storage`. As there, an override of one
+//! resource precedes one of its group (`group/*`), and both count only for resources that are compiled into the server.
 
 use std::collections::HashMap;
 
@@ -28,8 +28,8 @@ pub(crate) struct Overrides {
 // === impl Overrides ===
 
 impl Overrides {
-    /// Connects to the clusters of the overrides; waits for them. Those with the same servers are one cluster. `declared` are the
-    /// resources that are compiled into the server.
+    /// Connects to the clusters of the overrides; waits for them. Those with the same servers are one cluster. `declared`
+    /// are the resources that are compiled into the server.
     pub(crate) async fn open(
         choice: &StorageChoice,
         declared: &[&'static ResourceDescription],

@@ -13,8 +13,8 @@ const PREFIX: &str = "orlop-test-";
 /// The age from which a directory can be abandoned: a younger one may belong to a server that is about to lock it.
 const MIN_AGE: Duration = Duration::from_mins(1);
 
-/// A directory that is removed with the last server that uses it. If the process is killed, the next one that creates a directory
-/// in the same place removes it.
+/// A directory that is removed with the last server that uses it. If the process is killed, the next one that creates a
+/// directory in the same place removes it.
 #[derive(Debug)]
 pub struct TestDirectory(PathBuf);
 
@@ -42,7 +42,8 @@ impl Drop for TestDirectory {
     }
 }
 
-/// Removes the directories of processes that have ended without removing them. A directory that cannot be read or removed stays.
+/// Removes the directories of processes that have ended without removing them. A directory that cannot be read or removed
+/// stays.
 fn remove_abandoned(parent: &Path) {
     let Ok(entries) = parent.read_dir() else { return };
     for entry in entries.flatten() {
@@ -53,8 +54,8 @@ fn remove_abandoned(parent: &Path) {
     }
 }
 
-/// Whether the process of a directory has ended: the file that it locked is there, and neither locked nor that of a process that
-/// runs. A process that has stopped its server, and may start another one in the directory, runs.
+/// Whether the process of a directory has ended: the file that it locked is there, and neither locked nor that of a
+/// process that runs. A process that has stopped its server, and may start another one in the directory, runs.
 fn is_abandoned(directory: &Path) -> bool {
     let lock = directory.join(LOCK_FILE);
     let age = lock.metadata().and_then(|metadata| metadata.modified()).map(|time| time.elapsed());

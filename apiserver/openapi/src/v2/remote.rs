@@ -41,8 +41,10 @@ impl PartialEq for RemoteSpec {
 /// Error of a text that is no document.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
+    /// It is no JSON.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
+    /// It is JSON of another type.
     #[error("it is no object")]
     NoObject,
     /// It cannot be compressed.

@@ -1,7 +1,7 @@
 //! The graph of objects and their owners.
 //!
-//! An object has a node if it has owners, is an owner, or waits for its dependents. A node is virtual as long as only references
-//! to it are known: the object may not exist, or have other coordinates than a reference says.
+//! An object has a node if it has owners, is an owner, or waits for its dependents. A node is virtual as long as only
+//! references to it are known: the object may not exist, or have other coordinates than a reference says.
 //!
 //! Kubernetes concept: `GraphBuilder` in `pkg/controller/garbagecollector`.
 

@@ -46,7 +46,7 @@ struct MessagesBody {
 /// Returns a page of objects. Its size precedes its first object, so every message is encoded, or found in
 /// the cache, once before anything is sent; each is then sent from the cache. A message that the full cache
 /// did not take is encoded again: no list is ever in memory as a whole.
-pub(super) async fn answer(
+pub(super) async fn response(
     call: &Call<'_>,
     output: &Output,
     page: ListPage,

@@ -74,7 +74,7 @@ impl Served {
                 let groups = self.discovery_groups(|group| group == name);
                 let Some(group) = groups.first() else { return Ok(None) };
                 let documents = discovery::GroupDocuments::default();
-                return discovery::answer(documents.group(group), parts, cbor).map(Some);
+                return discovery::response(documents.group(group), parts, cbor).map(Some);
             }
             DiscoveryPath::Group(group) => {
                 let Some(group) = self.groups.get(group) else { return Ok(None) };
@@ -85,7 +85,7 @@ impl Served {
                 version.discovery_documents().resources(&version.discovery())
             }
         };
-        discovery::answer(document, parts, cbor).map(Some)
+        discovery::response(document, parts, cbor).map(Some)
     }
 
     /// Returns the groups with these names, in discovery order.

@@ -1,7 +1,7 @@
 //! Watches over WebSocket (RFC 6455). Each event is a message: text for JSON, bytes for other formats.
 //!
-//! Clients send nothing but pings, pongs and the end. Other messages are read and dropped, and frames that break the protocol
-//! end the connection. Requests need no `Origin`, which only browsers always send.
+//! Clients send nothing but pings, pongs and the end. Other messages are read and dropped, and frames that break the
+//! protocol end the connection. Requests need no `Origin`, which only browsers always send.
 //!
 //! Kubernetes concept: `WatchServer.HandleWS` in `k8s.io/apiserver/pkg/endpoints/handlers`.
 

@@ -2,14 +2,14 @@
 
 use super::{
     AuditLogOptions, AuditOptions, AuditWebhookOptions, BatchConfig, FORMATS, MODES, Mode, OptionsError,
-    VERSION, mode,
+    UnknownName, VERSION,
 };
 
 /// A value that a flag of audit cannot have. Not retryable.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditFault {
     /// The format of the log.
-    #[error("invalid audit log format {0}, allowed formats are {formats:?}", formats = FORMATS.map(|(name, _)| name).join(","))]
+    #[error("invalid audit log format {0}, allowed formats are {formats:?}", formats = names(FORMATS))]
     Format(String),
     /// A limit of the log's files.
     #[error("--audit-log-{limit} {number} can't be a negative number")]
@@ -20,7 +20,7 @@ pub enum AuditFault {
         number: i64,
     },
     /// The mode of a backend.
-    #[error("invalid audit {plugin} mode {mode}, allowed modes are {modes:?}", modes = MODES.map(|(name, _)| name).join(","))]
+    #[error("invalid audit {plugin} mode {mode}, allowed modes are {modes:?}", modes = names(MODES))]
     Mode {
         /// The backend.
         plugin: &'static str,
@@ -66,12 +66,16 @@ pub enum AuditFault {
 /// The sizes of one backend.
 struct Sizes<'a> {
     plugin: &'static str,
-    mode: &'a str,
+    mode: &'a Result<Mode, UnknownName>,
     buffer_size: i64,
     max_size: i64,
     burst: i64,
     max_event_size: i64,
     max_batch_size: i64,
+}
+
+fn names<T>(known: &[(&str, T)]) -> String {
+    known.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(",")
 }
 
 // === impl AuditOptions ===
@@ -105,8 +109,7 @@ impl AuditLogOptions {
             max_batch_size: self.audit_log_truncate_max_batch_size,
         };
         sizes.check(self.batch(), &self.audit_log_version, errors);
-        let format = &self.audit_log_format;
-        if !FORMATS.iter().any(|(name, _)| name == format) {
+        if let Err(UnknownName(format)) = &self.audit_log_format {
             errors.push(AuditFault::Format(format.clone()));
         }
         for (limit, number) in [
@@ -141,10 +144,10 @@ impl AuditWebhookOptions {
 impl Sizes<'_> {
     fn check(&self, batch: BatchConfig, version: &str, errors: &mut Vec<AuditFault>) {
         let Self { plugin, max_event_size, max_batch_size, .. } = *self;
-        match mode(self.mode) {
-            Some(Mode::Batch) => errors.extend(self.batch_error(batch)),
-            Some(_) => {}
-            None => errors.push(AuditFault::Mode { plugin, mode: self.mode.to_owned() }),
+        match self.mode {
+            Ok(Mode::Batch) => errors.extend(self.batch_error(batch)),
+            Ok(Mode::Blocking | Mode::BlockingStrict) => {}
+            Err(UnknownName(mode)) => errors.push(AuditFault::Mode { plugin, mode: mode.clone() }),
         }
         if max_event_size <= 0 {
             errors.push(AuditFault::EventSize { plugin, max_event_size });

@@ -13,6 +13,10 @@ pub enum Mode {
     BlockingStrict,
 }
 
+/// A name that a flag of audit does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownName(pub String);
+
 /// Which events are delivered together, and how often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BatchConfig {
@@ -37,7 +41,7 @@ pub(crate) struct Throttle {
 
 /// Format of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LogFormat {
+pub enum LogFormat {
     /// JSON.
     Json,
     /// Kubernetes' text for people.

@@ -93,8 +93,8 @@ pub(crate) enum ArgumentsError {
     NoPort(String),
 }
 
-/// Reads a command line, which starts with the program's name. Flags have one hyphen or two, and their values follow `=` or are
-/// the next argument, as Go reads them.
+/// Reads a command line, which starts with the program's name. Flags have one hyphen or two, and their values follow `=`
+/// or are the next argument, as Go reads them.
 ///
 /// # Errors
 /// Fails if something cannot be done; the text names it.

@@ -8,6 +8,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
+use super::unread::read_stream;
+
 /// Type of the TLS record that every connection begins with.
 const HANDSHAKE_RECORD: u8 = 22;
 /// Number of bytes by which HTTP is recognized.
@@ -30,7 +32,7 @@ pub(super) async fn begins_with_tls(stream: &TcpStream) -> std::io::Result<bool>
 }
 
 /// Responds to a client that does not begin as TLS does, if it speaks HTTP. Returns whether it does.
-pub(super) async fn answer(stream: &mut TcpStream) -> std::io::Result<bool> {
+pub(super) async fn respond(stream: &mut TcpStream) -> std::io::Result<bool> {
     let mut beginning = [0; BEGINNING_BYTES];
     stream.read_exact(&mut beginning).await?;
     if !BEGINNINGS.contains(&&beginning) {
@@ -39,18 +41,6 @@ pub(super) async fn answer(stream: &mut TcpStream) -> std::io::Result<bool> {
     stream.write_all(ANSWER).await?;
     stream.shutdown().await?;
     // The response is complete whether or not the client ends its request.
-    let _ = tokio::time::timeout(DISCARD_TIMEOUT, discard(stream)).await;
+    let _ = tokio::time::timeout(DISCARD_TIMEOUT, read_stream(stream, MAX_DISCARDED_BYTES)).await;
     Ok(true)
-}
-
-async fn discard(stream: &mut TcpStream) -> std::io::Result<()> {
-    let mut buffer = [0; 4 * 1024];
-    let mut left = MAX_DISCARDED_BYTES;
-    while left > 0 {
-        match stream.read(&mut buffer).await? {
-            0 => break,
-            read => left = left.saturating_sub(read),
-        }
-    }
-    Ok(())
 }

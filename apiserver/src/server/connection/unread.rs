@@ -34,10 +34,10 @@ use tokio_util::sync::CancellationToken;
 const MAX_UNREAD_BYTES: usize = 256 * 1024;
 /// Maximum time for reading them.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Size of the buffer for what arrives after the last response of a connection.
+/// Size of the buffer for what arrives on a connection and is discarded.
 const DRAIN_BUFFER_BYTES: usize = 16 * 1024;
-/// Maximum number of bytes of an HTTP/2 stream, or after the last response of an HTTP/1.1 connection, that are discarded: five times the largest body that is accepted. The
-/// stream is reset if its body is longer.
+/// Maximum number of bytes of an HTTP/2 stream, or after the last response of an HTTP/1.1 connection, that are discarded:
+/// five times the largest body that is accepted. The stream is reset if its body is longer.
 const MAX_DISCARDED_BYTES: usize = 16 * 1024 * 1024;
 /// Maximum time for discarding them.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(30);
@@ -98,6 +98,18 @@ async fn read_to_end(mut body: impl HttpBody<Data = Bytes> + Unpin, max_bytes: u
     true
 }
 
+/// Reads what arrives on a connection, until it ends or this number of bytes has been read.
+pub(super) async fn read_stream(mut stream: impl AsyncRead + Unpin, max_bytes: usize) {
+    let mut buffer = vec![0; DRAIN_BUFFER_BYTES];
+    let mut left = max_bytes;
+    while left > 0 {
+        match stream.read(&mut buffer).await {
+            Ok(0) | Err(_) => break,
+            Ok(read) => left = left.saturating_sub(read),
+        }
+    }
+}
+
 // === impl Unread ===
 
 impl Unread {
@@ -122,22 +134,12 @@ impl Discarding {
     }
 
     /// Reads what arrives on an HTTP/1.1 connection after its last response, within the limits, if it is the rest of a body.
-    pub(super) async fn drain(&self, mut stream: impl AsyncRead + Unpin) {
+    pub(super) async fn drain(&self, stream: impl AsyncRead + Unpin) {
         if !self.ends_within_body.load(Ordering::Relaxed) {
             return;
         }
-        let read = async {
-            let mut buffer = vec![0; DRAIN_BUFFER_BYTES];
-            let mut left = MAX_DISCARDED_BYTES;
-            while left > 0 {
-                match stream.read(&mut buffer).await {
-                    Ok(0) | Err(_) => break,
-                    Ok(read) => left = left.saturating_sub(read),
-                }
-            }
-        };
         tokio::select! {
-            _ = tokio::time::timeout(PATIENCE, read) => {}
+            _ = tokio::time::timeout(PATIENCE, read_stream(stream, MAX_DISCARDED_BYTES)) => {}
             () = self.stopped() => {}
         }
     }

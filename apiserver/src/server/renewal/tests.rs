@@ -21,8 +21,9 @@ fn renewal(directory: &Path, flags: &[&str], now: Moment) -> CertificateRenewal 
         ServingTls::new(&identities, &options, metrics.certificate_expiry().clone(), ClientTrust::default())
             .unwrap();
     let kubelet = KubeletCertificate::new(pki::kubelet_identity(&options, now).unwrap()).unwrap();
-    let proxy = Arc::new(ProxyIdentity::new(identities.proxy_identity.clone()));
-    CertificateRenewal::new(options, address, Arc::new(tls), (Arc::new(kubelet), proxy), identities)
+    let proxy = ProxyIdentity::new(identities.proxy_identity.clone());
+    let presented = Presented { kubelet: Arc::new(kubelet), proxy: Arc::new(proxy) };
+    CertificateRenewal::new(options, address, Arc::new(tls), presented, identities)
 }
 
 fn served(renewal: &CertificateRenewal) -> Arc<rustls::ServerConfig> {
@@ -37,7 +38,7 @@ fn certificates_are_renewed_at_two_thirds_of_their_life_while_the_server_runs() 
     let kubeconfig = || std::fs::read_to_string(directory.path().join("admin.kubeconfig")).unwrap();
     let first = served(&renewal);
     let first_kubeconfig = kubeconfig();
-    let first_shown = renewal.kubelet.present();
+    let first_shown = renewal.presented.kubelet.present();
     renewal.look(now + 200 * DAY);
     assert!(Arc::ptr_eq(&first, &served(&renewal)), "nothing is due yet");
 
@@ -45,7 +46,11 @@ fn certificates_are_renewed_at_two_thirds_of_their_life_while_the_server_runs() 
     renewal.look(later);
     assert!(!Arc::ptr_eq(&first, &served(&renewal)), "the new certificate is served");
     assert_ne!(first_kubeconfig, kubeconfig(), "the administrator's certificate was due too");
-    assert_ne!(first_shown.cert, renewal.kubelet.present().cert, "so was the one that kubelets are shown");
+    assert_ne!(
+        first_shown.cert,
+        renewal.presented.kubelet.present().cert,
+        "so was the one that kubelets are shown"
+    );
     assert_eq!(renewal.tls.problem(later + 300 * DAY), None);
     assert!(renewal.tls.expiry.with_label_values(&["serving"]).get() > later + 300 * DAY);
 }
@@ -103,14 +108,17 @@ fn the_identity_towards_extension_servers_follows_its_files() {
         format!("--proxy-client-key-file={}", file("proxy.key")),
     ];
     let renewal = renewal(directory.path(), &flags.each_ref().map(String::as_str), now);
-    let first = renewal.proxy.present().unwrap();
+    let first = renewal.presented.proxy.present().unwrap();
     renewal.look(now);
-    assert!(Arc::ptr_eq(&first, &renewal.proxy.present().unwrap()), "connections stay");
+    assert!(Arc::ptr_eq(&first, &renewal.presented.proxy.present().unwrap()), "connections stay");
     let next = pair();
     std::fs::write(given.path().join("proxy.crt"), &next.certificate_pem).unwrap();
     renewal.look(now);
-    assert!(Arc::ptr_eq(&first, &renewal.proxy.present().unwrap()), "the key does not belong to it yet");
+    assert!(
+        Arc::ptr_eq(&first, &renewal.presented.proxy.present().unwrap()),
+        "the key does not belong to it yet"
+    );
     place(&next);
     renewal.look(now);
-    assert_ne!(first.cert, renewal.proxy.present().unwrap().cert);
+    assert_ne!(first.cert, renewal.presented.proxy.present().unwrap().cert);
 }

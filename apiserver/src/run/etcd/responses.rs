@@ -1,10 +1,10 @@
-//! The answers of a program without a store.
+//! The responses of a program without a store.
 
 use serde_json::json;
 
 use crate::version::LONG_VERSION;
 
-/// The place in the answer of `/version` of the storage that the server beside it is to use.
+/// The place in the response to `/version` of the storage that the server beside it is to use.
 pub(in super::super) const STORAGE_POINTER: &str = "/orlop/storage";
 /// Its value.
 pub(in super::super) const IN_MEMORY: &str = "memory";
@@ -28,7 +28,7 @@ pub(super) fn is_complete(head: &[u8]) -> bool {
 }
 
 /// Returns the response to the head of a request.
-pub(super) fn answer(head: &[u8]) -> Vec<u8> {
+pub(super) fn to_request(head: &[u8]) -> Vec<u8> {
     if head.starts_with(HTTP2_PREFACE) {
         return refuse_http2();
     }
@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     fn status(head: &str) -> String {
-        let response = String::from_utf8(answer(head.as_bytes())).unwrap();
+        let response = String::from_utf8(to_request(head.as_bytes())).unwrap();
         response.lines().next().unwrap_or_default().to_owned()
     }
 
@@ -109,7 +109,7 @@ mod tests {
         ] {
             assert_eq!(status(head), expected, "{head:?}");
         }
-        let head = answer(b"HEAD /health HTTP/1.1\r\n\r\n");
+        let head = to_request(b"HEAD /health HTTP/1.1\r\n\r\n");
         assert!(head.ends_with(b"\r\n\r\n"), "a response without a body");
         let version: serde_json::Value = serde_json::from_str(&version()).unwrap();
         assert_eq!(version.pointer(STORAGE_POINTER).unwrap(), IN_MEMORY);
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn clients_of_etcd_learn_why_they_get_no_answer() {
         assert!(is_complete(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"));
-        let answer = answer(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
+        let answer = to_request(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
         assert_eq!(answer[..9], [0, 0, 0, SETTINGS, 0, 0, 0, 0, 0]);
         assert_eq!(usize::from(answer[11]), answer.len() - 18, "the length of the second frame");
         assert!(answer.ends_with(NO_STORE.as_bytes()));

@@ -46,14 +46,14 @@ struct SuccessBodyDetails<'a> {
 
 /// Returns the response to an operation on one object. `status` is for objects; a success without one has its
 /// own.
-pub(super) fn object_answer(
+pub(super) fn object_response(
     call: &Call<'_>,
     output: &Output,
     answer: Answer,
     status: StatusCode,
 ) -> Result<Response, StatusError> {
     let _encoding = stage!("encoding").entered();
-    audit::answer(call, output, &answer);
+    audit::response(call, output, &answer);
     match answer {
         // The usual case: the stored bytes are sent unchanged.
         Answer::Stored(entry) if output.format == Format::Json && output.shape == ResponseShape::Whole => {
