@@ -214,9 +214,8 @@ impl<K: Kind> TypedClient<K> {
         let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, media_type);
         let request = request.body(Full::new(body)).map_err(|error| ClientError::lasting(&error))?;
         let answered = async {
-            let answer =
-                self.server.send(request).await.map_err(|failure| ClientError::none(failure.text))?;
-            let (head, body) = answer.into_parts();
+            let answer = self.server.send(request).await;
+            let (head, body) = answer.map_err(|failure| ClientError::none(failure.to_string()))?.into_parts();
             let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
             Ok((head.status, body.map_err(|error| ClientError::none(error.to_string()))?.to_bytes()))
         };

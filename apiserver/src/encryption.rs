@@ -10,7 +10,7 @@
 //!
 //! Kubernetes concept: [encrypting data at rest](https://kubernetes.io/docs/tasks/administer-cluster/encrypt-data/).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -20,6 +20,7 @@ use bytes::Bytes;
 use registry_core::api::GroupResource;
 use registry_core::metrics::TransformMetrics;
 use registry_core::storage::transform::{Identity, Plain, TransformError, Transformer};
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::health::{Check, Unhealthy};
 use crate::metrics::hash;
@@ -33,6 +34,7 @@ mod transformers;
 mod validation;
 
 use config::FileError;
+use reload::Reload;
 use transformers::{ProviderError, Transformers};
 
 /// An encryption configuration cannot be used. Not retryable.
@@ -48,10 +50,10 @@ pub enum EncryptionError {
 
 /// The encryption of one server's values.
 pub(crate) struct Encryption {
-    path: PathBuf,
-    reloads: bool,
     current: Arc<ArcSwap<Transformers>>,
     metrics: TransformMetrics,
+    /// Reads the file again, as long as this exists.
+    _reload: Option<AbortOnDropHandle<()>>,
 }
 
 /// Encrypts the values of one resource by the current configuration.
@@ -93,9 +95,11 @@ impl Encryption {
         transformers.check().await;
         metrics.configured(&hash(&loaded.content));
         let current = Arc::new(ArcSwap::from_pointee(transformers));
-        let encryption = Arc::new(Self { path: path.to_owned(), reloads, current, metrics });
-        reload::spawn(&encryption, loaded.content);
-        Ok(encryption)
+        let reload = reloads.then(|| {
+            let reload = Reload::new(path, loaded.content, current.clone(), metrics.clone());
+            AbortOnDropHandle::new(tokio::spawn(reload.run()))
+        });
+        Ok(Arc::new(Self { current, metrics, _reload: reload }))
     }
 
     /// Returns the transformer of a resource's values.

@@ -57,6 +57,7 @@
 //! | [`metrics`], [`health`] | metrics and health checks |
 //! | `main_server` | the main server that an extension server stands behind |
 //! | [`options`] | the command line, as plain values |
+//! | `followed_file` | a file that is looked at again and again |
 //! | `shares` | divides capacity between the users, or the addresses, that share it |
 //! | `access` | the attributes that authorization is asked about, and its decision |
 //! | [`version`] | the server's version |
@@ -88,6 +89,7 @@ pub mod encryption;
 pub mod encryption;
 pub mod faults;
 pub mod filters;
+mod followed_file;
 pub mod handlers;
 pub mod health;
 mod main_server;

@@ -128,7 +128,7 @@ impl WebhookCaller for Webhooks {
             Callee::Webhook(client) => client.call(call.body, call.timeout, call.max_answer_bytes).await,
             Callee::Service(client) => {
                 let bounds = Bounds { timeout: call.timeout, max_answer_bytes: call.max_answer_bytes };
-                client.post(call.body, bounds).await.map_err(|failure| WebhookError(failure.text))
+                client.post(call.body, bounds).await.map_err(|failure| WebhookError(failure.to_string()))
             }
         }
     }

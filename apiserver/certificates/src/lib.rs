@@ -20,7 +20,7 @@ mod trusted;
 pub use checks::{Purpose, direct_issuer, has_purpose, is_signature_of};
 pub use keys::{KeyError, pkcs8_forms, private_key, rsa_public_key_info};
 pub use texts::{certificate_text, handshake_text, pem_text, text};
-pub use trusted::TrustedCertificates;
+pub use trusted::{TrustedCertificates, any_certificate};
 
 /// Returns a certificate with its chain and its key.
 ///

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{WebPkiServerVerifier, verify_server_name};
-use rustls::crypto::ring;
+use rustls::crypto::{ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use super::{Purpose, has_purpose};
+use super::{Purpose, algorithms, has_purpose};
 
 /// Certificates that a client trusts.
 #[derive(Debug)]
@@ -19,12 +19,19 @@ pub struct TrustedCertificates {
     certificates: Vec<CertificateDer<'static>>,
 }
 
-/// Accepts the certificates that the trusted ones have issued, and a server's certificate that is one of them itself. The library
-/// refuses the latter if it could issue certificates too, as those of many tools can.
+/// Verifies servers' certificates, and the signatures of handshakes.
 #[derive(Debug)]
-struct Verifier {
-    issued: Arc<WebPkiServerVerifier>,
-    trusted: Arc<TrustedCertificates>,
+enum Verifier {
+    /// Accepts every certificate.
+    Any,
+    /// Accepts the certificates that the trusted ones have issued, and a server's certificate that is one of them itself. The
+    /// library refuses the latter if it could issue certificates too, as those of many tools can.
+    Trusted { issued: Arc<WebPkiServerVerifier>, trusted: Arc<TrustedCertificates> },
+}
+
+/// Returns a verifier that accepts every certificate of a server. The signature of the handshake is still verified.
+pub fn any_certificate() -> Arc<dyn ServerCertVerifier> {
+    Arc::new(Verifier::Any)
 }
 
 // === impl TrustedCertificates ===
@@ -63,7 +70,7 @@ impl TrustedCertificates {
     pub fn verifier(self: Arc<Self>) -> Option<Arc<dyn ServerCertVerifier>> {
         let algorithms = Arc::new(ring::default_provider());
         let issued = WebPkiServerVerifier::builder_with_provider(self.roots.clone(), algorithms).build();
-        Some(Arc::new(Verifier { issued: issued.ok()?, trusted: self }))
+        Some(Arc::new(Verifier::Trusted { issued: issued.ok()?, trusted: self }))
     }
 }
 
@@ -106,10 +113,15 @@ impl ServerCertVerifier for Verifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        if self.trusted.certificates.iter().any(|trusted| trusted == certificate) {
-            return Self::verify_itself(certificate, name, now);
+        match self {
+            Self::Any => Ok(ServerCertVerified::assertion()),
+            Self::Trusted { trusted, .. } if trusted.certificates.iter().any(|own| own == certificate) => {
+                Self::verify_itself(certificate, name, now)
+            }
+            Self::Trusted { issued, .. } => {
+                issued.verify_server_cert(certificate, intermediates, name, ocsp_response, now)
+            }
         }
-        self.issued.verify_server_cert(certificate, intermediates, name, ocsp_response, now)
     }
 
     fn verify_tls12_signature(
@@ -118,7 +130,7 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.issued.verify_tls12_signature(message, certificate, signature)
+        verify_tls12_signature(message, certificate, signature, &algorithms())
     }
 
     fn verify_tls13_signature(
@@ -127,10 +139,10 @@ impl ServerCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        self.issued.verify_tls13_signature(message, certificate, signature)
+        verify_tls13_signature(message, certificate, signature, &algorithms())
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.issued.supported_verify_schemes()
+        algorithms().supported_schemes()
     }
 }

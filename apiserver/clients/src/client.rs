@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderValue, Method, Request, Response, StatusCode, Uri};
+use http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, USER_AGENT};
+use http::uri::InvalidUri;
+use http::{HeaderValue, Method, Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper_util::client::legacy;
@@ -14,12 +15,13 @@ use registry_core::go_duration;
 use registry_core::release::PRODUCT;
 use rustls::ClientConfig;
 use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout;
 
-use super::answer::{is_retryable, read, request_failed};
+use super::answer::read;
 use super::connector::{Connector, Place};
 use super::egress::Route;
 use super::error::SettingsError;
+use super::failure::CallFailure;
 use super::files::{Followed, Prepared};
 use super::pool;
 use super::settings::ClientSettings;
@@ -56,20 +58,6 @@ pub struct Bounds {
     pub timeout: Duration,
     /// Maximum size of the answer.
     pub max_answer_bytes: usize,
-}
-
-/// Error of a call without an answer of success.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text}")]
-pub struct CallFailure {
-    /// The reason.
-    pub text: String,
-    /// The status of the answer, if there is one.
-    pub status: Option<StatusCode>,
-    /// Whether another attempt may succeed.
-    pub is_temporary: bool,
-    /// Whether the time was over.
-    pub is_timeout: bool,
 }
 
 // === impl Client ===
@@ -141,23 +129,14 @@ impl Client {
         body: Bytes,
         bounds: Bounds,
     ) -> Result<Bytes, CallFailure> {
-        let deadline = Instant::now() + bounds.timeout;
-        let request = Request::builder().method(&method).uri(url).body(Full::new(body));
-        let answered = async {
-            let request = request.map_err(|error| CallFailure::lasting(error.to_string()))?;
-            let permit = self.calls.acquire().await;
-            let _permit = permit.map_err(|error| CallFailure::lasting(error.to_string()))?;
+        let answered = timeout(bounds.timeout, async {
+            let request = Request::builder().method(&method).uri(url).body(Full::new(body));
+            let request = request.map_err(|error| CallFailure::Malformed(error.into()))?;
+            let _permit = self.calls.acquire().await;
             self.answer(request, bounds.max_answer_bytes).await
-        };
-        let late = |_| {
-            let failure = CallFailure::lasting("context deadline exceeded".to_owned());
-            Err(CallFailure { is_timeout: true, ..failure })
-        };
-        let answered = timeout_at(deadline, answered).await.unwrap_or_else(late);
-        answered.map_err(|failure| CallFailure {
-            text: format!("{} {url:?}: {}", capitalized(&method), failure.text),
-            ..failure
-        })
+        });
+        let answered = answered.await.unwrap_or(Err(CallFailure::Late));
+        answered.map_err(|source| CallFailure::Request { method, url: url.to_owned(), source: source.into() })
     }
 
     /// Sends a request whose URI is a path below the server's URL, and returns the answer, whose body may be a stream without
@@ -168,28 +147,19 @@ impl Client {
     pub async fn open(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
         let url = format!("{}{}", self.base, request.uri());
         *request.uri_mut() =
-            url.parse().map_err(|error| CallFailure::lasting(format!("{url:?}: {error}")))?;
+            url.parse().map_err(|error: InvalidUri| CallFailure::Malformed(Arc::new(error.into())))?;
         self.send(request).await
     }
 
     async fn answer(&self, request: Request<Full<Bytes>>, max_bytes: usize) -> Result<Bytes, CallFailure> {
         let (head, incoming) = self.send(request).await?.into_parts();
         let read = read(incoming, max_bytes).await;
-        let read = read.map_err(|error| CallFailure::temporary(error.to_string()))?;
+        let read = read.map_err(|error| CallFailure::Unreadable(error.into()))?;
         if head.status.is_success() {
             return Ok(read);
         }
-        let asks_for_delay = head.headers.contains_key(http::header::RETRY_AFTER);
-        let is_temporary = asks_for_delay
-            || matches!(
-                head.status,
-                StatusCode::INTERNAL_SERVER_ERROR
-                    | StatusCode::TOO_MANY_REQUESTS
-                    | StatusCode::GATEWAY_TIMEOUT
-            );
-        let text = format!("unexpected status {}", head.status);
-        let is_timeout = head.status == StatusCode::GATEWAY_TIMEOUT;
-        Err(CallFailure { text, status: Some(head.status), is_temporary, is_timeout })
+        let asks_for_delay = head.headers.contains_key(RETRY_AFTER);
+        Err(CallFailure::Status { status: head.status, asks_for_delay })
     }
 
     async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
@@ -202,12 +172,8 @@ impl Client {
         default(ACCEPT, "application/json, */*");
         default(USER_AGENT, PRODUCT);
         headers.extend(prepared.headers.clone());
-        self.pool(&prepared).request(request).await.map_err(|error| CallFailure {
-            text: request_failed(&error),
-            status: None,
-            is_temporary: is_retryable(&error),
-            is_timeout: false,
-        })
+        let answered = self.pool(&prepared).request(request).await;
+        answered.map_err(|error| CallFailure::Unanswered(error.into()))
     }
 
     /// Returns the connections that present the current certificate.
@@ -238,27 +204,5 @@ impl Pooled {
         let connector = Connector::new(place.clone(), server_name.to_owned(), route, used);
         let pool = pool::pool(connector);
         Self { tls, pool }
-    }
-}
-
-/// Returns a method as client-go shows it.
-fn capitalized(method: &Method) -> String {
-    let mut name = method.as_str().to_owned();
-    if let Some(rest) = name.get_mut(1..) {
-        rest.make_ascii_lowercase();
-    }
-    name
-}
-
-// === impl CallFailure ===
-
-impl CallFailure {
-    /// A failure that another attempt does not mend.
-    pub fn lasting(text: String) -> Self {
-        Self { text, status: None, is_temporary: false, is_timeout: false }
-    }
-
-    fn temporary(text: String) -> Self {
-        Self { text, status: None, is_temporary: true, is_timeout: false }
     }
 }

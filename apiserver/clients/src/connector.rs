@@ -13,7 +13,7 @@ use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use tower_service::Service;
 
-use super::dial::{self, BackendReach, DialError, reaches};
+use super::dial::{self, BackendReach, DialError};
 use super::egress::{Route, Target};
 
 /// Maximum time to resolve a name, connect, and complete the TLS handshake.
@@ -111,20 +111,12 @@ impl Place {
                     return Err(DialError::NoAddress(url.clone()));
                 };
                 let host = host.trim_matches(['[', ']']);
-                allowed(route.resolve(host, port).await?, *reach, Some(*own))
+                let target = route.resolve(host, port).await?;
+                target.check(*reach)?;
+                target.check_is_other(*own)?;
+                Ok(target)
             }
         }
-    }
-}
-
-/// Returns the target if all of its addresses may be connected to.
-fn allowed(target: Target, reach: BackendReach, own: Option<SocketAddr>) -> Result<Target, DialError> {
-    target.check(reach)?;
-    let addresses = target.addresses();
-    let reached = own.and_then(|own| addresses.iter().find(|address| reaches(**address, own)));
-    match reached {
-        Some(address) => Err(DialError::OwnAddress(*address)),
-        None => Ok(target),
     }
 }
 

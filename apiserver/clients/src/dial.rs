@@ -248,7 +248,7 @@ pub(super) async fn encrypted(
 
 /// Returns whether a connection to this address may reach a server of this machine that listens on `own`. All
 /// addresses of the machine count, whichever of them the server listens on.
-pub fn reaches(address: SocketAddr, own: SocketAddr) -> bool {
+pub(super) fn reaches(address: SocketAddr, own: SocketAddr) -> bool {
     if address.port() != own.port() {
         return false;
     }

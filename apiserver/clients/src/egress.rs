@@ -19,7 +19,7 @@ use rustls::ClientConfig;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
-use super::dial::{self, BackendReach, Connection, DialError, encrypted, is_local_name};
+use super::dial::{self, BackendReach, Connection, DialError, encrypted, is_local_name, reaches};
 
 mod configuration;
 
@@ -126,6 +126,17 @@ impl Target {
                 reach.check(&[SocketAddr::new(Ipv4Addr::LOCALHOST.into(), *port)])
             }
             target => reach.check(target.addresses()),
+        }
+    }
+
+    /// Checks that the target is another server than this one, which listens on `own`.
+    ///
+    /// # Errors
+    /// Fails with an address by which this server would be reached.
+    pub fn check_is_other(&self, own: SocketAddr) -> Result<(), DialError> {
+        match self.addresses().iter().find(|address| reaches(**address, own)) {
+            Some(address) => Err(DialError::OwnAddress(*address)),
+            None => Ok(()),
         }
     }
 }

@@ -13,6 +13,8 @@
 //! | `service` | the address of a service of the cluster |
 //! | `egress` | the ways to networks: directly, or through proxies |
 //! | `tls` | the only builder of TLS client configurations, and the authorities of certificates |
+//! | `retries` | further attempts of calls that fail |
+//! | `failure` | calls without an answer of success |
 //! | `answer` | the answer, and the texts of failures |
 //! | `dial` | a connection: resolved, checked, encrypted |
 //! | `error` | the reasons for which settings cannot be used, and a service has no address |
@@ -30,11 +32,13 @@ mod connector;
 pub mod dial;
 pub mod egress;
 mod error;
+mod failure;
 mod files;
 mod headers;
 mod in_cluster;
 pub mod kubeconfig;
 mod pool;
+mod retries;
 mod service;
 mod settings;
 pub mod tls;
@@ -43,13 +47,15 @@ pub mod unix_grpc;
 mod written;
 
 pub use answer::{AnswerError, broken, is_closed, read, refused, request_failed, without_status};
-pub use client::{Bounds, CallFailure, Client};
+pub use client::{Bounds, Client};
 pub use connector::{Connector, Place};
 pub use egress::EgressError;
 pub use error::{ServiceError, SettingsError};
+pub use failure::CallFailure;
 pub use files::{Followed, Prepared};
 pub use headers::escaped_header_key;
 pub use pool::pool;
+pub use retries::with_retries;
 pub use service::ServiceResolver;
 pub use settings::{Authorization, ClientSettings, Content, TrustSource};
 pub use written::WrittenKubeconfig;

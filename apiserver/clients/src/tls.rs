@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
-use certificates::{self, TrustedCertificates, private_key};
+use certificates::{self, TrustedCertificates, any_certificate, private_key};
 use parking_lot::Mutex;
 use rustls::client::ResolvesClientCert;
-use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::ring;
 use rustls::sign::CertifiedKey;
-use rustls::{ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls::{ClientConfig, Error, RootCertStore};
+use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
-use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 use super::error::SettingsError;
 
@@ -26,10 +25,6 @@ pub enum Trust {
     /// These authorities.
     Authorities(Arc<TrustedCertificates>),
 }
-
-/// Accepts every certificate. The signature of the handshake is still verified.
-#[derive(Debug)]
-struct AnyCertificate(Arc<CryptoProvider>);
 
 // === impl Trust ===
 
@@ -94,12 +89,9 @@ pub fn client_config(
     protocols: &[&[u8]],
 ) -> Result<Arc<ClientConfig>, Error> {
     let provider = Arc::new(ring::default_provider());
-    let builder =
-        ClientConfig::builder_with_provider(provider.clone()).with_safe_default_protocol_versions()?;
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     let builder = match trust {
-        Trust::Any => {
-            builder.dangerous().with_custom_certificate_verifier(Arc::new(AnyCertificate(provider)))
-        }
+        Trust::Any => builder.dangerous().with_custom_certificate_verifier(any_certificate()),
         Trust::Authorities(trusted) => match trusted.verifier() {
             Some(verifier) => builder.dangerous().with_custom_certificate_verifier(verifier),
             None => builder.with_root_certificates(RootCertStore::empty()),
@@ -145,43 +137,6 @@ pub fn certified_key(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, SettingsE
         Error::InvalidCertificate(wrong) => SettingsError::Certificate(wrong),
         other => SettingsError::Key(other),
     })
-}
-
-// === impl AnyCertificate ===
-
-impl ServerCertVerifier for AnyCertificate {
-    fn verify_server_cert(
-        &self,
-        _: &CertificateDer<'_>,
-        _: &[CertificateDer<'_>],
-        _: &ServerName<'_>,
-        _: &[u8],
-        _: UnixTime,
-    ) -> Result<ServerCertVerified, Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls12_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, certificate, signature, &self.0.signature_verification_algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }
 
 #[cfg(test)]

@@ -92,6 +92,14 @@ pub fn decode_component(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
     }
+    Cow::Owned(match String::from_utf8(decode_bytes(text)) {
+        Ok(text) => text,
+        Err(invalid) => String::from_utf8_lossy(invalid.as_bytes()).into_owned(),
+    })
+}
+
+/// Decodes the percent-encoding of a path, which may be no UTF-8. Invalid encodings are unchanged.
+pub fn decode_bytes(text: &str) -> Vec<u8> {
     let mut decoded = Vec::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {
@@ -104,10 +112,7 @@ pub fn decode_component(text: &str) -> Cow<'_, str> {
             _ => decoded.push(byte),
         }
     }
-    Cow::Owned(match String::from_utf8(decoded) {
-        Ok(text) => text,
-        Err(invalid) => String::from_utf8_lossy(invalid.as_bytes()).into_owned(),
-    })
+    decoded
 }
 
 /// Parses a collection's query. Only the first `watch`, `fieldSelector` and `labelSelector` count, as for the handlers.

@@ -8,7 +8,7 @@
 use std::sync::{Arc, OnceLock};
 
 use registry_core::RequestContext;
-use registry_core::api::{GroupVersionKind, GroupVersionResource, Object};
+use registry_core::api::{GroupVersionKind, GroupVersionResource, Object, StatusError};
 use registry_core::cel::admission::{
     AUTHORIZER, NAMESPACE_OBJECT, OBJECT, OLD_OBJECT, PARAMS, REQUEST, REQUEST_RESOURCE, activation,
 };
@@ -17,7 +17,7 @@ use registry_core::rest::access::AccessReviewer;
 use serde_json::{Map, Value, json};
 
 use super::Attributes;
-use super::matching::namespace_of;
+use super::matching::{Matcher, namespace_of};
 
 mod authorizer;
 
@@ -147,6 +147,19 @@ impl<'a> Write<'a> {
         self.decide_pending().await || has_moved
     }
 
+    /// Returns the namespace of the write as expressions see it; `None` for writes to the cluster and to namespaces.
+    ///
+    /// # Errors
+    /// 404 if it does not exist.
+    pub(crate) async fn namespace(&self, matcher: &Matcher) -> Result<Option<Value>, StatusError> {
+        let GroupVersionKind { group, kind, .. } = self.attributes.kind;
+        let name = namespace_of(self.context, self.attributes);
+        if (group, kind) == ("", "Namespace") || name.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(namespace_value(&matcher.namespace(name).await?)))
+    }
+
     fn authorizer(&self) -> &Arc<RequestAuthorizer> {
         self.authorizer
             .get_or_init(|| Arc::new(RequestAuthorizer::new(self.access.clone(), self.context.user.clone())))
@@ -219,7 +232,7 @@ fn resource_value(resource: GroupVersionResource) -> Value {
 }
 
 /// Returns a namespace as expressions see it: with the part of its metadata that is declared for them.
-pub(crate) fn namespace_value(namespace: &Object) -> Value {
+fn namespace_value(namespace: &Object) -> Value {
     const METADATA: [&str; 12] = [
         "name",
         "generateName",

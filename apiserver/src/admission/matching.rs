@@ -30,7 +30,7 @@ mod versions;
 use namespaces::Namespaces;
 pub(crate) use rules::Rule;
 use rules::Target;
-pub(crate) use versions::{VersionedObject, VersionedObjects};
+pub(crate) use versions::{MatchedObjects, VersionedObjects, own_path};
 
 /// The resource of namespaces.
 const NAMESPACES: GroupResource = GroupResource { group: "", resource: "namespaces" };

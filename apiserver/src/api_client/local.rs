@@ -58,7 +58,7 @@ impl<D: Dispatch> ApiServer for LocalServer<D> {
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Body>, CallFailure> {
         let mut serving = self.0.subscribe();
         let handler = serving.wait_for(Option::is_some).await.ok().and_then(|handler| handler.clone());
-        let handler = handler.ok_or_else(|| CallFailure::lasting("the server has ended".to_owned()))?;
+        let handler = handler.ok_or(CallFailure::Ended)?;
         let info = RequestInfo::parse(request.method(), request.uri());
         let context = RequestContext::system("");
         Ok(dispatch(&handler, info, context, OWN_USER_AGENT, request.map(Body::new)).await.map(Body::new))

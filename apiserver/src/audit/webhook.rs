@@ -11,8 +11,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use clients::egress::Route;
-use clients::{Bounds, CallFailure, Client, ClientSettings};
-use registry_core::backoff::random_fraction;
+use clients::{Bounds, Client, ClientSettings, with_retries};
 
 use crate::options::TruncateConfig;
 
@@ -26,12 +25,6 @@ mod tests;
 
 /// The bounds of a request. Its answer is read only to use the connection again.
 const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(30), max_answer_bytes: 64 * 1024 };
-/// Number of attempts of a request.
-const ATTEMPTS: u32 = 5;
-/// Factor between the delays.
-const BACKOFF_FACTOR: f64 = 1.5;
-/// Maximum random part that is added to a delay.
-const BACKOFF_JITTER: f64 = 0.2;
 /// The text before the events.
 const LIST_HEAD: &[u8] =
     b"{\"kind\":\"EventList\",\"apiVersion\":\"audit.k8s.io/v1\",\"metadata\":{},\"items\":[";
@@ -64,19 +57,6 @@ impl WebhookBackend {
         let client = settings.and_then(|settings| Client::new(settings.through(route)));
         let client = client.map_err(AuditError::Webhook)?;
         Ok(Self { client, initial_backoff, truncate, faults })
-    }
-
-    async fn send(&self, body: Bytes) -> Result<(), CallFailure> {
-        let mut delay = self.initial_backoff;
-        for attempt in 1.. {
-            let Err(failure) = self.client.post(body.clone(), BOUNDS).await else { return Ok(()) };
-            if attempt == ATTEMPTS {
-                return Err(failure);
-            }
-            tokio::time::sleep(delay.mul_f64(1.0 + BACKOFF_JITTER * random_fraction())).await;
-            delay = delay.mul_f64(BACKOFF_FACTOR);
-        }
-        Ok(())
     }
 }
 
@@ -116,8 +96,9 @@ impl Backend for WebhookBackend {
 impl WebhookBackend {
     async fn send_list(&self, items: Vec<u8>, events: &[Arc<Event>]) -> bool {
         let body = Bytes::from([LIST_HEAD, &items, LIST_TAIL].concat());
-        match self.send(body).await {
-            Ok(()) => true,
+        // As in Kubernetes, any failure is worth another attempt.
+        match with_retries(self.initial_backoff, |_| true, || self.client.post(body.clone(), BOUNDS)).await {
+            Ok(_) => true,
             Err(failure) => {
                 self.faults.report("webhook", &failure, events);
                 false

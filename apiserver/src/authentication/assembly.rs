@@ -10,6 +10,7 @@ use clients::egress::Egress;
 use registry_core::registry::Stores;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::followed_file::FollowedFile;
 use crate::metrics::JwtMetrics;
 use crate::options::{AuthenticationOptions, ServiceAccountOptions};
 
@@ -19,7 +20,7 @@ use super::certificates::ClientCertificates;
 use super::error::AuthenticationError;
 use super::oidc::configuration::{AnonymousConfig, AuthenticationConfiguration, algorithms};
 use super::oidc::reload::{self, Reload, issuers};
-use super::oidc::{ConfigurationError, JwtAuthenticators};
+use super::oidc::{Algorithm, ConfigurationError, JwtAuthenticators};
 use super::request_header::{FrontProxies, FrontProxyNames};
 use super::webhook::{TokenWebhook, TokenWebhookError};
 use super::{Authenticator, ClientTrust, ServiceAccountTokens, TokenTable};
@@ -53,9 +54,7 @@ pub(crate) fn check(
     options: &AuthenticationOptions,
     service_accounts: &ServiceAccountOptions,
 ) -> Result<(), AuthenticationError> {
-    if let Some(path) = &options.token_auth_file {
-        TokenTable::from_file(path)?;
-    }
+    TokenTable::from_option(options.token_auth_file.as_ref())?;
     let configuration = match &options.authentication_config {
         Some(path) => Some(AuthenticationConfiguration::read(path)?),
         None => AuthenticationConfiguration::from_flags(&options.oidc)?,
@@ -75,10 +74,7 @@ impl Sources<'_> {
     /// Fails if a file or a flag cannot be used.
     pub(crate) fn assemble(self) -> Result<Authenticator, AuthenticationError> {
         let options = self.options;
-        let tokens = match &options.token_auth_file {
-            Some(path) => TokenTable::from_file(path)?,
-            None => TokenTable::default(),
-        };
+        let tokens = TokenTable::from_option(options.token_auth_file.as_ref())?;
         let mut authenticator = Authenticator::new(tokens, false);
         if options.front_proxy.requestheader_client_ca_file.is_some() {
             let names = FrontProxyNames::new(&options.front_proxy)?;
@@ -115,13 +111,12 @@ impl Sources<'_> {
             return Ok((Some(JwtAuthenticators::new(Arc::new(ArcSwap::from_pointee(issuers)), None)), None));
         };
         let (configuration, content) = AuthenticationConfiguration::read_with_content(path)?;
-        let algorithms = &super::oidc::ALGORITHMS;
-        let issuers = issuers(&configuration, disallowed, algorithms, &self.metrics, self.egress)?;
+        let issuers = issuers(&configuration, disallowed, &Algorithm::ALL, &self.metrics, self.egress)?;
         self.metrics.configured(&content);
         let issuers = Arc::new(ArcSwap::from_pointee(issuers));
         let anonymous = configuration.anonymous.clone();
         let reload = Reload {
-            path: path.clone(),
+            file: FollowedFile::new(path, content, reload::PERIOD),
             present: configuration,
             disallowed: disallowed.clone(),
             issuers: issuers.clone(),

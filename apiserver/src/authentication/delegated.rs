@@ -42,10 +42,7 @@ impl DelegatedSources<'_> {
     /// Fails if a file or a flag cannot be used.
     pub(crate) fn assemble(self) -> Result<Authenticator, AuthenticationError> {
         let options = self.options;
-        let tokens = match &options.token_auth_file {
-            Some(path) => TokenTable::from_file(path)?,
-            None => TokenTable::default(),
-        };
+        let tokens = TokenTable::from_option(options.token_auth_file.as_ref())?;
         let ttl = options.token_webhook.authentication_token_webhook_cache_ttl.unwrap_or(TOKEN_TTL);
         let reviews = TokenWebhook::for_main_server(self.kubeconfig, ttl)?;
         let mut authenticator = Authenticator::new(tokens, false)

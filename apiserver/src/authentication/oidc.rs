@@ -53,12 +53,9 @@ pub(super) mod validation;
 
 use error::ClaimError;
 pub(super) use error::ConfigurationError;
-use keys::Algorithm;
+pub(super) use keys::Algorithm;
 use provider::Provider;
 use validation::IssuerRules;
-
-/// Every signature algorithm that issuers may use.
-pub(super) const ALGORITHMS: [Algorithm; 9] = Algorithm::ALL;
 
 /// Authenticates the users of configured issuers.
 pub(super) struct JwtAuthenticators {

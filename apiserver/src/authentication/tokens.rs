@@ -12,7 +12,7 @@ use ring::digest::{SHA256, digest};
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator};
 
 /// SHA-256 hash of a token.
-type TokenHash = [u8; 32];
+pub(super) type TokenHash = [u8; 32];
 
 /// Users by the hash of their token, so that the timing of a look-up reveals nothing about the tokens and
 /// they cannot be read from the process's memory.
@@ -45,6 +45,11 @@ pub enum TokenFileError {
 // === impl TokenTable ===
 
 impl TokenTable {
+    /// Reads the file of `--token-auth-file`; without one there are no tokens.
+    pub(super) fn from_option(path: Option<&PathBuf>) -> Result<Self, TokenFileError> {
+        path.map_or_else(|| Ok(Self::default()), |path| Self::from_file(path))
+    }
+
     /// Reads a file of lines `token,user,uid,"group1,group2"`.
     pub fn from_file(path: &Path) -> Result<Self, TokenFileError> {
         let text = std::fs::read_to_string(path)
@@ -112,7 +117,8 @@ impl fmt::Debug for TokenTable {
     }
 }
 
-fn hash(token: &str) -> TokenHash {
+/// Returns the hash of a token.
+pub(super) fn hash(token: &str) -> TokenHash {
     let mut hash = TokenHash::default();
     hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
     hash

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use clients::egress::Route;
-use clients::{Bounds, Client, ClientSettings, SettingsError};
+use clients::{Bounds, CallFailure, Client, ClientSettings, SettingsError, with_retries};
 use registry_core::context::UserInfo;
 use registry_core::rest::access::InvalidToken;
 use serde::Deserialize;
@@ -30,13 +30,8 @@ use cache::TokenCache;
 const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(30), max_answer_bytes: 1024 * 1024 };
 /// Where a main server creates `TokenReview`s.
 const TOKEN_REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
-/// Pauses before the further attempts after a failure that may pass.
-const RETRIES: [Duration; 4] = [
-    Duration::from_millis(500),
-    Duration::from_millis(750),
-    Duration::from_millis(1125),
-    Duration::from_millis(1688),
-];
+/// Time before the second attempt after a failure that may pass.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Asks a webhook for the users of tokens.
 pub(super) struct TokenWebhook {
@@ -153,19 +148,12 @@ impl Webhook {
             "status": { "user": {} },
         });
         let body = Bytes::from(body.to_string());
-        let mut pauses = RETRIES.into_iter();
-        let answer = loop {
-            match self.client.post(body.clone(), BOUNDS).await {
-                Ok(answer) => break answer,
-                Err(failure) => {
-                    let Some(pause) = pauses.next().filter(|_| failure.is_temporary) else {
-                        tracing::error!("the token webhook failed: {}", failure.text);
-                        return Err(InvalidToken(failure.text));
-                    };
-                    tokio::time::sleep(pause).await;
-                }
-            }
-        };
+        let post = || self.client.post(body.clone(), BOUNDS);
+        let answer = with_retries(FIRST_PAUSE, CallFailure::is_temporary, post).await;
+        let answer = answer.map_err(|failure| {
+            tracing::error!("the token webhook failed: {failure}");
+            InvalidToken(failure.to_string())
+        })?;
         self.judge(&answer, audiences)
     }
 

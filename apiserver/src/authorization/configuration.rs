@@ -7,9 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use registry_core::api::validation::names;
-use registry_core::codec::{DecodeError, Limits, yaml};
+use registry_core::codec::configuration::{DecodingError, decode};
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::options::{AuthorizationMode, DurationError, parse_duration};
 
@@ -18,9 +17,8 @@ use super::review_spec::ReviewVersion;
 use super::webhook::WebhookSettings;
 
 /// The versions of the file.
-const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
-/// The group of the file.
-const GROUP: &str = "apiserver.config.k8s.io";
+const VERSIONS: [&str; 3] =
+    ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"];
 /// Maximum time of a call of a webhook.
 const MAX_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -52,14 +50,7 @@ pub(super) struct ConfiguredWebhook {
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigurationError {
     #[error(transparent)]
-    Yaml(#[from] DecodeError),
-    /// A field stands twice, which the text names.
-    #[error("{0}")]
-    Duplicate(String),
-    #[error("it is no AuthorizationConfiguration of {}/v1", GROUP)]
-    OtherKind,
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
+    Decoding(#[from] DecodingError),
     #[error("authorizers: Required value: at least one authorization mode must be defined")]
     NoAuthorizers,
     #[error("authorizers[{at}].{source}")]
@@ -103,17 +94,15 @@ pub enum EntryError {
     Condition { at: usize, source: ConditionError },
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct File {
-    #[serde(rename = "apiVersion")]
-    _api_version: String,
-    #[serde(rename = "kind")]
-    _kind: String,
-    authorizers: Option<Vec<Entry>>,
+/// The file as it is written.
+#[derive(Deserialize, PartialEq, Eq)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WrittenConfiguration {
+    #[serde(default)]
+    authorizers: Vec<Entry>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Entry {
     #[serde(rename = "type", default)]
@@ -123,7 +112,7 @@ struct Entry {
     webhook: Option<Webhook>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct Webhook {
     #[serde(rename = "authorizedTTL")]
@@ -140,7 +129,7 @@ struct Webhook {
     match_conditions: Vec<Condition>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Clone, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct ConnectionInfo {
     #[serde(rename = "type")]
@@ -148,7 +137,7 @@ struct ConnectionInfo {
     kube_config_file: Option<PathBuf>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 struct Condition {
     #[serde(default)]
@@ -172,25 +161,15 @@ impl Default for Webhook {
     }
 }
 
-/// Reads the authorizers of a file. They are returned with what the file means.
+/// Reads the authorizers of a file. They are returned with the file as it is written.
 ///
 /// # Errors
 /// Fails if it is not valid; the text names the field.
-pub(super) fn parse(text: &[u8]) -> Result<(Value, Vec<ConfiguredAuthorizer>), ConfigurationError> {
-    let decoded = yaml::decode(text, &Limits::default())?;
-    if let Some(duplicate) = decoded.duplicates.first() {
-        return Err(ConfigurationError::Duplicate(duplicate.clone()));
-    }
-    let field = |name: &str| decoded.value.get(name).and_then(Value::as_str).unwrap_or_default();
-    let is_known = field("apiVersion")
-        .split_once('/')
-        .is_some_and(|(group, version)| group == GROUP && VERSIONS.contains(&version));
-    if !is_known || field("kind") != "AuthorizationConfiguration" {
-        return Err(ConfigurationError::OtherKind);
-    }
-    let file: File = serde_json::from_value(decoded.value.clone())?;
-    let authorizers = file.authorizers.unwrap_or_default();
-    if authorizers.is_empty() {
+pub(super) fn parse(
+    text: &[u8],
+) -> Result<(WrittenConfiguration, Vec<ConfiguredAuthorizer>), ConfigurationError> {
+    let written: WrittenConfiguration = decode(text, "AuthorizationConfiguration", &VERSIONS)?;
+    if written.authorizers.is_empty() {
         return Err(ConfigurationError::NoAuthorizers);
     }
     let mut names = HashSet::new();
@@ -202,12 +181,11 @@ pub(super) fn parse(text: &[u8]) -> Result<(Value, Vec<ConfiguredAuthorizer>), C
         }
         Ok(ConfiguredAuthorizer { name: entry.name.clone(), kind: entry.configured()? })
     };
-    let entries = authorizers
-        .into_iter()
-        .enumerate()
-        .map(|(at, entry)| configured(entry).map_err(|source| ConfigurationError::Authorizer { at, source }));
+    let entries = written.authorizers.iter().enumerate().map(|(at, entry)| {
+        configured(entry.clone()).map_err(|source| ConfigurationError::Authorizer { at, source })
+    });
     let entries = entries.collect::<Result<_, _>>()?;
-    Ok((decoded.value, entries))
+    Ok((written, entries))
 }
 
 // === impl Configured ===
@@ -393,7 +371,7 @@ mod tests {
                 replaced("has(request.resourceAttributes)", "request.zork"),
                 "authorizers[0].webhook.matchConditions[0]",
             ),
-            (replaced("timeout", "timeOut"), "unknown field `timeOut`"),
+            (replaced("timeout", "timeOut"), "strict decoding error: unknown field `timeOut`"),
         ] {
             let refused = kinds(&text).unwrap_err();
             assert!(refused.starts_with(place), "{text}: {refused}");

@@ -5,18 +5,19 @@
 //!
 //! Kubernetes concept: `reloadableAuthorizerResolver` of `k8s.io/kubernetes/pkg/kubeapiserver/authorizer`.
 
-use std::fmt::Display;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-
+use crate::followed_file::FollowedFile;
 use crate::metrics::AuthorizationMetrics;
 use crate::options::AuthorizationMode;
 
 use super::chain::AuthorizerChain;
-use super::configuration::{self, ConfigurationError, Configured, ConfiguredAuthorizer};
+use super::configuration::{
+    self, ConfigurationError, Configured, ConfiguredAuthorizer, WrittenConfiguration,
+};
 use super::error::{AuthorizationError, MembersError};
 use super::setup::Modes;
 
@@ -27,15 +28,15 @@ const PERIOD: Duration = Duration::from_secs(1);
 pub(super) struct ConfigurationFile {
     path: PathBuf,
     content: Vec<u8>,
-    /// The content without what has no meaning, such as comments.
-    value: Value,
+    written: WrittenConfiguration,
     /// The authorizers.
     pub(super) configured: Vec<ConfiguredAuthorizer>,
 }
 
 /// Applies changes of a configuration file.
 pub(super) struct Reload {
-    file: ConfigurationFile,
+    file: FollowedFile,
+    present: WrittenConfiguration,
     /// The modes that must stay in the file.
     required: Vec<AuthorizationMode>,
     modes: Modes,
@@ -46,6 +47,8 @@ pub(super) struct Reload {
 /// Error of a changed file that cannot be applied. Not retryable.
 #[derive(Debug, thiserror::Error)]
 enum ReloadError {
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
     #[error("missing required types: [{}]", .0.join(" "))]
@@ -68,7 +71,7 @@ impl ConfigurationFile {
             Err(source) => return Err(AuthorizationError::Unreadable { path, source }),
         };
         match configuration::parse(&content) {
-            Ok((value, configured)) => Ok(Self { path, content, value, configured }),
+            Ok((written, configured)) => Ok(Self { path, content, written, configured }),
             Err(source) => Err(AuthorizationError::Configuration { path, source }),
         }
     }
@@ -85,53 +88,37 @@ impl Reload {
         metrics: AuthorizationMetrics,
     ) -> Self {
         metrics.configured(&file.content);
-        Self { file, required, modes, chain, metrics }
+        let present = file.written;
+        let file = FollowedFile::new(&file.path, file.content, PERIOD);
+        Self { file, present, required, modes, chain, metrics }
     }
 
     /// Looks at the file for as long as the task runs.
     pub(super) async fn run(mut self) {
-        let mut unreadable = None;
         loop {
-            tokio::time::sleep(PERIOD).await;
-            let content = match tokio::fs::read(&self.file.path).await {
-                Ok(content) => content,
-                Err(error) => {
-                    // Repeated failures are counted once.
-                    if unreadable != Some(error.kind()) {
-                        self.failed(&error);
-                    }
-                    unreadable = Some(error.kind());
-                    continue;
-                }
+            let applied = match self.file.changed().await {
+                Ok(content) => self.apply(&content),
+                Err(error) => Err(error.into()),
             };
-            unreadable = None;
-            if content == self.file.content {
-                continue;
-            }
-            // A content that cannot be used is not looked at again.
-            self.file.content = content;
-            match self.apply() {
+            match applied {
                 Ok(false) => {}
                 Ok(true) => {
                     tracing::info!("authorizing by the changed configuration");
                     self.metrics.reloaded(true);
-                    self.metrics.configured(&self.file.content);
                 }
-                Err(error) => self.failed(&error),
+                Err(error) => {
+                    let path = self.file.path().display();
+                    tracing::error!("the authorization configuration stays as it is: {path}: {error}");
+                    self.metrics.reloaded(false);
+                }
             }
         }
     }
 
-    fn failed(&self, error: &dyn Display) {
-        let path = self.file.path.display();
-        tracing::error!("the authorization configuration stays as it is: {path}: {error}");
-        self.metrics.reloaded(false);
-    }
-
-    /// Applies the content. Returns whether it means something else than before.
-    fn apply(&mut self) -> Result<bool, ReloadError> {
-        let (value, configured) = configuration::parse(&self.file.content)?;
-        if value == self.file.value {
+    /// Applies a content. Returns whether it means something else than before.
+    fn apply(&mut self, content: &[u8]) -> Result<bool, ReloadError> {
+        let (written, configured) = configuration::parse(content)?;
+        if written == self.present {
             return Ok(false);
         }
         let present = Configured::modes(&configured);
@@ -146,7 +133,8 @@ impl Reload {
         }
         let members = self.modes.members(configured, &self.metrics)?;
         self.chain.replace(members);
-        self.file.value = value;
+        self.present = written;
+        self.metrics.configured(content);
         Ok(true)
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use clients::{Bounds, CallFailure, Client};
+use clients::{Bounds, CallFailure, Client, with_retries};
 use parking_lot::Mutex;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::AccessRules;
@@ -27,8 +27,7 @@ const MAX_KEPT: usize = 8_192;
 const MAX_KEPT_QUESTION: usize = 10_000;
 /// Maximum size of an answer.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
-/// Number of attempts, and the time before the second one, which grows by half with each.
-const ATTEMPTS: u32 = 5;
+/// Time before the second attempt after a failure that may pass.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
 /// The settings of the calls of a webhook.
@@ -71,8 +70,17 @@ struct Status {
     reason: String,
 }
 
-fn result_of(failure: &CallFailure) -> CallResult {
-    if failure.is_timeout { CallResult::Timeout } else { CallResult::Error }
+/// Error of a question without a usable answer.
+#[derive(Debug, thiserror::Error)]
+enum ReviewError {
+    #[error(transparent)]
+    Call(#[from] CallFailure),
+    #[error("the answer is no SubjectAccessReview: {0}")]
+    Json(#[from] serde_json::Error),
+    #[error("the answer has no status")]
+    NoStatus,
+    #[error("the answer's status.{field} is {value}")]
+    NoFlag { field: &'static str, value: Value },
 }
 
 // === impl WebhookAuthorizer ===
@@ -88,7 +96,7 @@ impl WebhookAuthorizer {
         Self { client, settings, conditions, metrics, kept: Mutex::default() }
     }
 
-    async fn ask(&self, spec: &Value) -> Result<Status, CallFailure> {
+    async fn ask(&self, spec: &Value) -> Result<Status, ReviewError> {
         let review = json!({
             "apiVersion": self.settings.version.api_version(),
             "kind": "SubjectAccessReview",
@@ -98,22 +106,14 @@ impl WebhookAuthorizer {
         });
         let body = Bytes::from(review.to_string());
         let bounds = Bounds { timeout: self.settings.timeout, max_answer_bytes: MAX_ANSWER_BYTES };
-        let mut pause = FIRST_PAUSE;
-        for _ in 1..ATTEMPTS {
-            match self.call(body.clone(), bounds).await {
-                Err(failure) if failure.is_temporary => {}
-                answered => return answered,
-            }
-            tokio::time::sleep(pause).await;
-            pause = pause * 3 / 2;
-        }
-        self.call(body, bounds).await
+        with_retries(FIRST_PAUSE, ReviewError::is_temporary, || self.call(body.clone(), bounds)).await
     }
 
-    async fn call(&self, body: Bytes, bounds: Bounds) -> Result<Status, CallFailure> {
+    async fn call(&self, body: Bytes, bounds: Bounds) -> Result<Status, ReviewError> {
         let begun = Instant::now();
-        let answered = self.client.post(body, bounds).await.and_then(|answer| Status::parse(&answer));
-        let result = answered.as_ref().map_or_else(result_of, |_| CallResult::Success);
+        let answer = self.client.post(body, bounds).await.map_err(ReviewError::from);
+        let answered = answer.and_then(|answer| Status::parse(&answer));
+        let result = answered.as_ref().map_or_else(ReviewError::result, |_| CallResult::Success);
         self.metrics.called(result, begun.elapsed());
         answered
     }
@@ -184,11 +184,11 @@ impl Authorizer for WebhookAuthorizer {
                 status.decision()
             }
             Err(failure) => {
-                tracing::warn!("a webhook does not say whether a request is allowed: {}", failure.text);
+                tracing::warn!("a webhook does not say whether a request is allowed: {failure}");
                 if !self.settings.denies_on_failure {
-                    self.metrics.failed_open(result_of(&failure));
+                    self.metrics.failed_open(failure.result());
                 }
-                self.failed(failure.text)
+                self.failed(failure.to_string())
             }
         }
     }
@@ -199,19 +199,31 @@ impl Authorizer for WebhookAuthorizer {
     }
 }
 
+// === impl ReviewError ===
+
+impl ReviewError {
+    fn is_temporary(&self) -> bool {
+        matches!(self, Self::Call(failure) if failure.is_temporary())
+    }
+
+    fn result(&self) -> CallResult {
+        match self {
+            Self::Call(failure) if failure.is_timeout() => CallResult::Timeout,
+            _ => CallResult::Error,
+        }
+    }
+}
+
 // === impl Status ===
 
 impl Status {
-    fn parse(answer: &[u8]) -> Result<Self, CallFailure> {
-        let wrong = CallFailure::lasting;
-        let review: Value = serde_json::from_slice(answer)
-            .map_err(|error| wrong(format!("the answer is no SubjectAccessReview: {error}")))?;
-        let status = review.get("status").filter(|status| status.is_object());
-        let status = status.ok_or_else(|| wrong("the answer has no status".to_owned()))?;
-        let flag = |name: &str| match status.get(name) {
+    fn parse(answer: &[u8]) -> Result<Self, ReviewError> {
+        let review: Value = serde_json::from_slice(answer)?;
+        let status = review.get("status").filter(|status| status.is_object()).ok_or(ReviewError::NoStatus)?;
+        let flag = |field: &'static str| match status.get(field) {
             None | Some(Value::Null) => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
-            Some(other) => Err(wrong(format!("the answer's status.{name} is {other}"))),
+            Some(value) => Err(ReviewError::NoFlag { field, value: value.clone() }),
         };
         let reason = status.get("reason").and_then(Value::as_str).unwrap_or_default().to_owned();
         Ok(Self { allowed: flag("allowed")?, denied: flag("denied")?, reason })
@@ -238,12 +250,13 @@ mod tests {
     #[test]
     fn answers_are_read_strictly() {
         let decision = |answer: Value| Status::parse(answer.to_string().as_bytes()).map(Status::decision);
+        let read = |status: Value| decision(json!({ "status": status })).unwrap();
         let allowed = Decision::Allow { reason: "so".into() };
-        assert_eq!(decision(json!({ "status": { "allowed": true, "reason": "so" } })), Ok(allowed));
-        assert_eq!(decision(json!({ "status": { "allowed": false } })), Ok(Decision::no_opinion("")));
+        assert_eq!(read(json!({ "allowed": true, "reason": "so" })), allowed);
+        assert_eq!(read(json!({ "allowed": false })), Decision::no_opinion(""));
         let denied = Decision::Deny { reason: "".into(), error: "".into() };
-        assert_eq!(decision(json!({ "status": { "allowed": false, "denied": true } })), Ok(denied));
-        let both = decision(json!({ "status": { "allowed": true, "denied": true } })).unwrap();
+        assert_eq!(read(json!({ "allowed": false, "denied": true })), denied);
+        let both = read(json!({ "allowed": true, "denied": true }));
         assert!(matches!(both, Decision::Deny { error, .. } if !error.is_empty()));
         for wrong in
             [json!({}), json!([]), json!({ "status": { "allowed": "true" } }), json!({ "status": null })]

@@ -146,7 +146,8 @@ impl Client {
         let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, media_type);
         let request = request.body(Full::new(body)).map_err(|error| Failure::none(error.to_string()))?;
         let answered = async {
-            let answer = self.server.send(request).await.map_err(|failure| Failure::none(failure.text))?;
+            let answer =
+                self.server.send(request).await.map_err(|failure| Failure::none(failure.to_string()))?;
             let (head, body) = answer.into_parts();
             let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
             Ok((head.status, body.map_err(|error| Failure::none(error.to_string()))?.to_bytes()))

@@ -7,12 +7,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use registry_core::api::validation::ErrorList;
-use registry_core::codec::{DecodeError, Limits, yaml};
+use registry_core::codec::configuration::{DecodingError, decode};
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::options::parse_duration;
-use registry_core::json_fields::or_default;
 
 use super::validation::validate;
 
@@ -31,25 +29,9 @@ pub enum FileError {
     #[error("error while loading file: encryption provider configuration file {0:?} is empty")]
     Empty(String),
     #[error("error decoding encryption provider configuration file {path:?}: {source}")]
-    Undecodable { path: String, source: ParseError },
+    Undecodable { path: String, source: DecodingError },
     #[error("{0}")]
     Invalid(ErrorList),
-}
-
-/// Error of a file that is no configuration.
-#[derive(Debug, thiserror::Error)]
-pub enum ParseError {
-    #[error(transparent)]
-    Syntax(#[from] DecodeError),
-    /// Fields stand twice, which the texts name.
-    #[error("strict decoding error: {}", .0.join(", "))]
-    Duplicates(Vec<String>),
-    #[error("Object 'Kind' is missing")]
-    NoKind,
-    #[error("no kind {kind:?} is registered for version {api_version:?}")]
-    OtherKind { kind: String, api_version: String },
-    #[error("strict decoding error: {0}")]
-    Fields(#[from] serde_json::Error),
 }
 
 /// A configuration that is valid.
@@ -65,9 +47,6 @@ pub(super) struct LoadedConfiguration {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub(super) struct EncryptionConfiguration {
-    api_version: String,
-    kind: String,
-    #[serde(deserialize_with = "or_default")]
     pub(super) resources: Vec<ResourceConfiguration>,
 }
 
@@ -76,9 +55,7 @@ pub(super) struct EncryptionConfiguration {
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ResourceConfiguration {
     /// `resource`, `resource.group`, `*.group`, `*.` (the core group) or `*.*`.
-    #[serde(deserialize_with = "or_default")]
     pub(super) resources: Vec<String>,
-    #[serde(deserialize_with = "or_default")]
     pub(super) providers: Vec<ProviderConfiguration>,
 }
 
@@ -102,7 +79,6 @@ pub(super) struct IdentityConfiguration {}
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct KeysConfiguration {
-    #[serde(deserialize_with = "or_default")]
     pub(super) keys: Vec<Key>,
 }
 
@@ -126,6 +102,15 @@ pub(super) struct KmsConfiguration {
     pub(super) endpoint: String,
     #[serde(deserialize_with = "duration")]
     pub(super) timeout: Duration,
+}
+
+// === impl FileError ===
+
+impl FileError {
+    /// The error of a file that cannot be read.
+    pub(super) fn unreadable(path: &Path, source: std::io::Error) -> Self {
+        Self::Unreadable { path: path.display().to_string(), source }
+    }
 }
 
 // === impl KmsConfiguration ===
@@ -152,12 +137,12 @@ impl std::fmt::Debug for Key {
 }
 
 fn duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let text = Option::<String>::deserialize(deserializer)?;
+    let text = String::deserialize(deserializer)?;
     // Negative durations are as invalid as that of 0, which validation refuses.
-    text.map_or(Ok(DEFAULT_TIMEOUT), |text| match text.strip_prefix('-') {
+    match text.strip_prefix('-') {
         Some(_) => Ok(Duration::ZERO),
         None => parse_duration(&text).map_err(serde::de::Error::custom),
-    })
+    }
 }
 
 /// Reads and validates a file.
@@ -165,8 +150,16 @@ fn duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duratio
 /// # Errors
 /// Fails with Kubernetes' message.
 pub(super) fn read(path: &Path) -> Result<LoadedConfiguration, FileError> {
+    let content = std::fs::read(path).map_err(|source| FileError::unreadable(path, source))?;
+    from_content(path, content)
+}
+
+/// Validates the content of a file.
+///
+/// # Errors
+/// Fails with Kubernetes' message.
+pub(super) fn from_content(path: &Path, content: Vec<u8>) -> Result<LoadedConfiguration, FileError> {
     let shown = || path.display().to_string();
-    let content = std::fs::read(path).map_err(|source| FileError::Unreadable { path: shown(), source })?;
     if content.is_empty() {
         return Err(FileError::Empty(shown()));
     }
@@ -180,19 +173,6 @@ pub(super) fn read(path: &Path) -> Result<LoadedConfiguration, FileError> {
 
 /// Parses a configuration. Unknown and duplicate fields are errors: a setting that has no effect would leave values
 /// unprotected.
-pub(super) fn parse(content: &[u8]) -> Result<EncryptionConfiguration, ParseError> {
-    let decoded = yaml::decode(content, &Limits::default())?;
-    if !decoded.duplicates.is_empty() {
-        return Err(ParseError::Duplicates(decoded.duplicates));
-    }
-    let value = decoded.value;
-    let text = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
-    if kind.is_empty() {
-        return Err(ParseError::NoKind);
-    }
-    if api_version != "apiserver.config.k8s.io/v1" || kind != "EncryptionConfiguration" {
-        return Err(ParseError::OtherKind { kind, api_version });
-    }
-    Ok(serde_json::from_value(value)?)
+pub(super) fn parse(content: &[u8]) -> Result<EncryptionConfiguration, DecodingError> {
+    decode(content, "EncryptionConfiguration", &["apiserver.config.k8s.io/v1"])
 }

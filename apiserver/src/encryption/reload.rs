@@ -5,45 +5,28 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/server/options/encryptionconfig/controller`.
 
-use std::sync::{Arc, Weak};
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::task::JoinError;
+use arc_swap::ArcSwap;
+use registry_core::metrics::TransformMetrics;
 
+use crate::followed_file::FollowedFile;
 use crate::metrics::{hash, now_seconds};
 
+use super::config::FileError;
 use super::transformers::Transformers;
-use super::{Encryption, EncryptionError, config};
+use super::{EncryptionError, config};
 
 /// Interval between looks at the file.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Follows changes of the file until the encryption is dropped.
-pub(super) fn spawn(encryption: &Arc<Encryption>, content: Vec<u8>) {
-    if encryption.reloads {
-        tokio::spawn(follow(Arc::downgrade(encryption), content));
-    }
-}
-
-async fn follow(encryption: Weak<Encryption>, mut content: Vec<u8>) {
-    loop {
-        tokio::time::sleep(INTERVAL).await;
-        let Some(encryption) = encryption.upgrade() else { return };
-        match encryption.reload(&content).await {
-            Ok(None) => {}
-            Ok(Some(changed)) => {
-                content = changed;
-                encryption.metrics.reloaded(true, now_seconds());
-                encryption.metrics.configured(&hash(&content));
-                tracing::info!("loaded the changed encryption configuration");
-            }
-            Err(error) => {
-                encryption.metrics.reloaded(false, now_seconds());
-                let path = encryption.path.display();
-                tracing::error!("error processing encryption config file {path}: {error}");
-            }
-        }
-    }
+/// Applies changes of a configuration file.
+pub(super) struct Reload {
+    file: FollowedFile,
+    current: Arc<ArcSwap<Transformers>>,
+    metrics: TransformMetrics,
 }
 
 /// Error of a changed configuration that cannot be used. Retryable if a service does not answer.
@@ -51,34 +34,58 @@ async fn follow(encryption: Weak<Encryption>, mut content: Vec<u8>) {
 pub(super) enum ReloadError {
     #[error(transparent)]
     Configuration(#[from] EncryptionError),
-    /// The task that reads the file was stopped.
-    #[error(transparent)]
-    Stopped(#[from] JoinError),
     /// Key management services fail, with these texts.
     #[error("{}", .0.join(", "))]
     Unhealthy(Vec<String>),
 }
 
-// === impl Encryption ===
+// === impl Reload ===
 
-impl Encryption {
-    /// Uses the configuration if it has changed, and returns its new content.
+impl Reload {
+    pub(super) fn new(
+        path: &Path,
+        content: Vec<u8>,
+        current: Arc<ArcSwap<Transformers>>,
+        metrics: TransformMetrics,
+    ) -> Self {
+        Self { file: FollowedFile::new(path, content, INTERVAL), current, metrics }
+    }
+
+    /// Looks at the file for as long as the task runs.
+    pub(super) async fn run(mut self) {
+        loop {
+            let applied = match self.file.changed().await {
+                Ok(content) => self.apply(content).await,
+                Err(error) => {
+                    Err(EncryptionError::from(FileError::unreadable(self.file.path(), error)).into())
+                }
+            };
+            self.metrics.reloaded(applied.is_ok(), now_seconds());
+            match applied {
+                Ok(()) => tracing::info!("loaded the changed encryption configuration"),
+                Err(error) => {
+                    // As in Kubernetes. A service may be healthy then.
+                    self.file.look_again();
+                    let path = self.file.path().display();
+                    tracing::error!("error processing encryption config file {path}: {error}");
+                }
+            }
+        }
+    }
+
+    /// Uses a configuration from now on.
     ///
     /// # Errors
     /// Fails with a reason if it cannot be used.
-    pub(super) async fn reload(&self, content: &[u8]) -> Result<Option<Vec<u8>>, ReloadError> {
-        let path = self.path.clone();
-        let read = tokio::task::spawn_blocking(move || config::read(&path)).await?;
-        let loaded = read.map_err(EncryptionError::from)?;
-        if loaded.content == content {
-            return Ok(None);
-        }
+    pub(super) async fn apply(&self, content: Vec<u8>) -> Result<(), ReloadError> {
+        let loaded = config::from_content(self.file.path(), content).map_err(EncryptionError::from)?;
         let transformers = Transformers::new(&loaded, &self.metrics).map_err(EncryptionError::from)?;
         let failures = transformers.check().await;
         if !failures.is_empty() {
             return Err(ReloadError::Unhealthy(failures));
         }
         self.current.store(Arc::new(transformers));
-        Ok(Some(loaded.content))
+        self.metrics.configured(&hash(&loaded.content));
+        Ok(())
     }
 }

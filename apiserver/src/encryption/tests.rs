@@ -158,19 +158,20 @@ async fn a_changed_file_is_used_if_it_is_valid() {
     let write = |rules: &str| std::fs::write(&path, format!("{HEAD}{rules}")).unwrap();
     write(&rule("secrets", "one"));
     let encryption = Encryption::load(&path, true, TransformMetrics::default()).await.unwrap();
+    let metrics = TransformMetrics::default();
+    let reload = Reload::new(&path, Vec::new(), encryption.current.clone(), metrics);
+    let apply = async || reload.apply(std::fs::read(&path).unwrap()).await;
     let secrets = encryption.transformer(GroupResource { group: "", resource: "secrets" });
     let plain = Bytes::from_static(b"{}");
     let old = secrets.to_storage(plain.clone(), "/k").await.unwrap();
-    let content = std::fs::read(&path).unwrap();
-    assert_eq!(encryption.reload(&content).await.unwrap(), None);
 
     write(&rule("Secrets", "two"));
-    assert!(encryption.reload(&content).await.unwrap_err().to_string().contains("capital letters"));
+    assert!(apply().await.unwrap_err().to_string().contains("capital letters"));
     assert!(!secrets.from_storage(old.clone(), "/k").await.unwrap().stale, "the former one stays");
 
     let both = format!("{{name: two, secret: {KEY}}}, {{name: one, secret: {KEY}}}");
     write(&format!("- {{resources: [secrets], providers: [{{aesgcm: {{keys: [{both}]}}}}]}}\n"));
-    assert!(encryption.reload(&content).await.unwrap().is_some());
+    apply().await.unwrap();
     // As in Kubernetes, the first key of the provider is the current one.
     assert_eq!(secrets.from_storage(old, "/k").await, Ok(Plain { value: plain.clone(), stale: true }));
     assert!(secrets.to_storage(plain, "/k").await.unwrap().starts_with(b"k8s:enc:aesgcm:v1:two:"));
@@ -179,6 +180,6 @@ async fn a_changed_file_is_used_if_it_is_valid() {
     write(
         "- {resources: [secrets], providers: [{kms: {apiVersion: v2, name: k, endpoint: 'unix:///nowhere', timeout: 1s}}]}\n",
     );
-    let failure = encryption.reload(&content).await.unwrap_err().to_string();
+    let failure = apply().await.unwrap_err().to_string();
     assert!(failure.contains("failed to perform status section"), "{failure}");
 }

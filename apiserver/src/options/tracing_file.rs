@@ -5,13 +5,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use registry_core::codec::{DecodeError, Limits, yaml};
+use registry_core::codec::configuration::{DecodingError, decode};
 use serde::Deserialize;
-use serde_json::Value;
 
 /// The versions of the file.
-const VERSIONS: [&str; 3] = ["v1", "v1beta1", "v1alpha1"];
-const GROUP: &str = "apiserver.config.k8s.io";
+const VERSIONS: [&str; 3] =
+    ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"];
 const KIND: &str = "TracingConfiguration";
 /// The collector on this machine, at OTLP's port.
 const DEFAULT_ENDPOINT: &str = "localhost:4317";
@@ -40,14 +39,7 @@ pub(crate) enum TracingFault {
     #[error(transparent)]
     Unreadable(#[from] io::Error),
     #[error(transparent)]
-    Syntax(#[from] DecodeError),
-    /// Fields stand twice, which the texts name.
-    #[error("strict decoding error: {}", .0.join(", "))]
-    Duplicates(Vec<String>),
-    #[error("no kind {kind:?} is registered for version {api_version:?}")]
-    OtherKind { kind: String, api_version: String },
-    #[error("strict decoding error: {0}")]
-    Fields(#[from] serde_json::Error),
+    Decoding(#[from] DecodingError),
     #[error("samplingRatePerMillion: Invalid value: {0}: sampling rate must be positive")]
     NegativeRate(i32),
     #[error(
@@ -77,10 +69,6 @@ pub(crate) enum TracingFault {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
-    #[serde(rename = "apiVersion")]
-    _api_version: String,
-    #[serde(rename = "kind")]
-    _kind: String,
     endpoint: Option<String>,
     sampling_rate_per_million: Option<i32>,
 }
@@ -99,20 +87,7 @@ impl TracingConfiguration {
     }
 
     fn parse(content: &[u8]) -> Result<Self, TracingFault> {
-        let decoded = yaml::decode(content, &Limits::default())?;
-        if !decoded.duplicates.is_empty() {
-            return Err(TracingFault::Duplicates(decoded.duplicates));
-        }
-        let text = |field: &str| decoded.value.get(field).and_then(Value::as_str).unwrap_or_default();
-        let (api_version, kind) = (text("apiVersion"), text("kind"));
-        let is_version = api_version
-            .split_once('/')
-            .is_some_and(|(group, version)| group == GROUP && VERSIONS.contains(&version));
-        if !is_version || kind != KIND {
-            let (kind, api_version) = (kind.to_owned(), api_version.to_owned());
-            return Err(TracingFault::OtherKind { kind, api_version });
-        }
-        let file: File = serde_json::from_value(decoded.value)?;
+        let file: File = decode(content, KIND, &VERSIONS)?;
         Ok(Self {
             uri: uri(file.endpoint.as_deref().unwrap_or(DEFAULT_ENDPOINT))?,
             sampled_per_million: rate(file.sampling_rate_per_million.unwrap_or_default())?,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rcgen::{DnType, ExtendedKeyUsagePurpose, KeyPair, date_time_ymd};
+use rcgen::{DnType, ExtendedKeyUsagePurpose, KeyPair};
 
 use crate::options::Options;
 
@@ -32,14 +32,11 @@ pub(crate) fn issue_client(
     if end > authority.validity.end {
         return Err(FileFault::AuthorityEnds.in_file(&path));
     }
-    let mut parameters = issue::parameters(user, now, end);
+    let mut parameters = issue::parameters_until(user, now, end);
     for group in groups {
         parameters.distinguished_name.push(DnType::OrganizationName, group.as_str());
     }
     parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-    // To the second: the end of a generated certificate is a day.
-    let since_epoch = Duration::from_secs(u64::try_from(end).unwrap_or(0));
-    parameters.not_after = date_time_ymd(1970, 1, 1) + since_epoch;
     let key = KeyPair::generate()?;
     let certificate_pem = parameters.signed_by(&key, &authority.issuer)?.pem();
     Ok(CertifiedKey { certificate_pem, key_pem: key.serialize_pem() })

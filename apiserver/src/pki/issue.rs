@@ -1,6 +1,7 @@
 //! Issues certificates, and determines which ones have to be reissued.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use rcgen::{
@@ -101,34 +102,26 @@ impl Purpose {
     }
 
     fn parameters(&self, now: Moment, end: Moment) -> CertificateParams {
+        let (name, usage) = match self {
+            Self::Serving { .. } => ("kube-apiserver", ExtendedKeyUsagePurpose::ServerAuth),
+            Self::Administrator => ("admin", ExtendedKeyUsagePurpose::ClientAuth),
+            Self::FrontProxy => (PROXY_CLIENT, ExtendedKeyUsagePurpose::ClientAuth),
+            // In no group: only kubelets authorize this user.
+            Self::KubeletClient => (KUBELET_CLIENT, ExtendedKeyUsagePurpose::ClientAuth),
+        };
+        let mut made = parameters(name, now, end);
+        made.extended_key_usages = vec![usage];
         match self {
             Self::Serving { names, addresses } => {
-                let mut made = parameters("kube-apiserver", now, end);
-                made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
                 let names =
                     names.iter().filter_map(|name| Some(SanType::DnsName(name.as_str().try_into().ok()?)));
                 made.subject_alt_names =
                     names.chain(addresses.iter().copied().map(SanType::IpAddress)).collect();
-                made
             }
-            Self::Administrator => {
-                let mut made = parameters("admin", now, end);
-                made.distinguished_name.push(DnType::OrganizationName, MASTERS);
-                made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-                made
-            }
-            Self::FrontProxy => {
-                let mut made = parameters(PROXY_CLIENT, now, end);
-                made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-                made
-            }
-            // In no group: only kubelets authorize this user.
-            Self::KubeletClient => {
-                let mut made = parameters(KUBELET_CLIENT, now, end);
-                made.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-                made
-            }
+            Self::Administrator => made.distinguished_name.push(DnType::OrganizationName, MASTERS),
+            Self::FrontProxy | Self::KubeletClient => {}
         }
+        made
     }
 
     fn is_met_by(&self, certificate: &X509Certificate<'_>) -> bool {
@@ -168,6 +161,14 @@ pub(super) fn parameters(common_name: &str, now: Moment, end: Moment) -> Certifi
     parameters.not_after = date(end);
     parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     parameters.use_authority_key_identifier_extension = true;
+    parameters
+}
+
+/// Returns the same parameters, with an end to the second: that of a certificate that is renewed is a day.
+pub(super) fn parameters_until(common_name: &str, now: Moment, end: Moment) -> CertificateParams {
+    let since_epoch = Duration::from_secs(u64::try_from(end).unwrap_or(0));
+    let mut parameters = parameters(common_name, now, end);
+    parameters.not_after = date_time_ymd(1970, 1, 1) + since_epoch;
     parameters
 }
 

@@ -3,12 +3,10 @@
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
-use rcgen::{
-    BasicConstraints, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType, date_time_ymd,
-};
+use rcgen::{BasicConstraints, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType};
 
-use super::issue::{parameters, unique};
-use super::{CertifiedKey, Moment, PkiError};
+use super::issue::{parameters_until, unique};
+use super::{CertifiedKey, Moment, PROXY_CLIENT, PkiError};
 
 /// A certificate, and the authority that it is checked with.
 pub(crate) struct ServiceCertificate {
@@ -39,7 +37,7 @@ pub(crate) fn issue_serving(
 /// # Errors
 /// Fails if it cannot be created.
 pub(crate) fn issue_front_proxy(lifetime: Duration, now: Moment) -> Result<ServiceCertificate, PkiError> {
-    issue("front-proxy-client", Vec::new(), ExtendedKeyUsagePurpose::ClientAuth, lifetime, now)
+    issue(PROXY_CLIENT, Vec::new(), ExtendedKeyUsagePurpose::ClientAuth, lifetime, now)
 }
 
 fn issue(
@@ -50,19 +48,15 @@ fn issue(
     now: Moment,
 ) -> Result<ServiceCertificate, PkiError> {
     let end = now.saturating_add(i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX));
-    // To the second: the end of a generated certificate is a day.
-    let not_after = date_time_ymd(1970, 1, 1) + Duration::from_secs(u64::try_from(end).unwrap_or(0));
     let key = KeyPair::generate()?;
-    let mut authority = parameters(&format!("{common_name}-ca-{}", unique()), now, end);
+    let mut authority = parameters_until(&format!("{common_name}-ca-{}", unique()), now, end);
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
-    authority.not_after = not_after;
     let certificate = authority.self_signed(&key)?;
     let issuer = Issuer::new(authority, key);
 
-    let mut leaf = parameters(common_name, now, end);
+    let mut leaf = parameters_until(common_name, now, end);
     leaf.extended_key_usages = vec![usage];
-    leaf.not_after = not_after;
     if !names.is_empty() {
         // For clients on the same machine.
         leaf.subject_alt_names.push(SanType::IpAddress(Ipv4Addr::LOCALHOST.into()));

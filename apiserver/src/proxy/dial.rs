@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clients::dial::{Connection, DialError, is_global_unicast, is_local_name, reaches, resolve};
+use clients::dial::{Connection, DialError, is_global_unicast, is_local_name, resolve};
 use clients::egress::Target;
 use registry_core::rest::connect::{Destination, Peer, Scheme};
 
@@ -39,9 +39,7 @@ impl Proxy {
             if checks_address && !addresses.iter().all(|address| is_global_unicast(address.ip())) {
                 return Err(DialError::NotAllowed);
             }
-            if let Some(address) = addresses.iter().find(|address| reaches(**address, self.own)) {
-                return Err(DialError::OwnAddress(*address));
-            }
+            Target::Addresses(addresses).check_is_other(self.own)?;
             self.route.connect(&target, &to.host, tls.cloned()).await
         };
         match tokio::time::timeout(TIMEOUT, dialed).await {

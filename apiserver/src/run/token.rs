@@ -76,7 +76,7 @@ async fn uid_of(options: &Options, account: &ServiceAccountName) -> Result<Strin
     let ServiceAccountName { namespace, name } = account;
     let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}");
     let found = client.call(Method::GET, &path, Bytes::new(), LOOKUP).await;
-    let found = found.map_err(|failure| match failure.status {
+    let found = found.map_err(|failure| match failure.status() {
         Some(StatusCode::NOT_FOUND) => CommandError::NoAccount(name.clone()),
         Some(_) => CommandError::Refused(failure),
         None => CommandError::Lookup(failure.into()),

@@ -71,6 +71,8 @@ pub(super) struct Presented {
 
 struct State {
     present: Identities,
+    /// Whether the kubeconfigs have the present identities.
+    is_written: bool,
     /// The last failure: repeated ones are logged once.
     failure: Option<String>,
     warned_at: Moment,
@@ -165,7 +167,7 @@ impl CertificateRenewal {
         present: Identities,
     ) -> Self {
         report(present.notes.warnings());
-        let state = State { present, failure: None, warned_at: Moment::MIN };
+        let state = State { present, is_written: true, failure: None, warned_at: Moment::MIN };
         let renewal = Self { options, address, tls, presented, state: Mutex::new(state) };
         renewal.warn_daily(&mut renewal.state.lock(), pki::now());
         renewal
@@ -230,22 +232,19 @@ impl CertificateRenewal {
                 .iter()
                 .map(|identity| &identity.chain)
                 .eq(present.named.iter().map(|identity| &identity.chain));
-        let is_written = identities.admin.certificate_pem == present.admin.certificate_pem
+        state.is_written &= identities.admin.certificate_pem == present.admin.certificate_pem
             && identities.server_ca_pem == present.server_ca_pem;
         if !is_served {
             self.tls.replace(&identities)?;
             tracing::info!("serving with renewed certificates");
-            state.present.serving_chain.clone_from(&identities.serving_chain);
-            state.present.client_authorities.clone_from(&identities.client_authorities);
-            state.present.proxy_authorities.clone_from(&identities.proxy_authorities);
-            state.present.proxy_ca_pem.clone_from(&identities.proxy_ca_pem);
-            state.present.named.clone_from(&identities.named);
         }
-        if !is_written {
-            kubeconfig::write_all(&self.options, self.address, &identities)?;
+        state.present = identities;
+        let identities = &state.present;
+        if !state.is_written {
+            kubeconfig::write_all(&self.options, self.address, identities)?;
+            state.is_written = true;
         }
         self.presented.proxy.renew(identities.proxy_identity.clone());
-        state.present = identities;
         Ok(self.presented.kubelet.renew(pki::kubelet_identity(&self.options, now)?)?)
     }
 

@@ -1,6 +1,6 @@
 //! The connections to one webhook, and a call.
 
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -21,6 +21,7 @@ use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use registry_core::rest::webhook::{WebhookClientConfig, WebhookError, WebhookTarget};
 use registry_core::stage;
+use request_info::decode_bytes;
 use rustls::ClientConfig;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
@@ -112,18 +113,30 @@ fn settings(
     Ok(settings)
 }
 
-/// Returns a path without empty segments and `.`, and without the segment before each `..`, as clients of Kubernetes request it:
-/// servers answer others with redirects, which a webhook's client does not follow.
-fn cleaned(path: &str) -> String {
+/// Returns the path that client-go requests for the path of a URL: decoded, without empty segments and `.`, without the segment
+/// before each `..`, and encoded as Go does. Servers answer other paths with redirects, which a webhook's client does not follow.
+///
+/// Kubernetes concept: `NewRequest` of `k8s.io/client-go/rest`, `URL.EscapedPath` of Go's `net/url`.
+fn requested_path(path: &str) -> String {
+    let decoded = decode_bytes(path);
     let mut kept = Vec::new();
-    for segment in path.split('/') {
+    for segment in decoded.split(|byte| *byte == b'/') {
         match segment {
-            "" | "." => {}
-            ".." => drop(kept.pop()),
+            b"" | b"." => {}
+            b".." => drop(kept.pop()),
             segment => kept.push(segment),
         }
     }
-    format!("/{}", kept.join("/"))
+    let mut encoded = String::from("/");
+    for byte in kept.join(&b'/') {
+        if byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(&byte) {
+            encoded.push(byte.into());
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(encoded, "%{byte:02X}");
+        }
+    }
+    encoded
 }
 
 // === impl Client ===
@@ -147,27 +160,21 @@ impl Client {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         let server_name = host.clone();
         let authority = uri.authority().map(http::uri::Authority::as_str).unwrap_or_default();
+        let port = uri.port_u16().unwrap_or(DEFAULT_PORT);
         let place = match &config.target {
-            WebhookTarget::Url(_) | WebhookTarget::Kubeconfig(_) => {
-                Place::Host { host, port: uri.port_u16().unwrap_or(DEFAULT_PORT) }
+            WebhookTarget::Url(_) | WebhookTarget::Kubeconfig(_) => Place::Host { host, port },
+            WebhookTarget::Service { namespace, name, .. } => {
+                Place::Service { namespace: namespace.clone(), name: name.clone(), port }
             }
-            WebhookTarget::Service { namespace, name, port, .. } => {
-                Place::Service { namespace: namespace.clone(), name: name.clone(), port: *port }
-            }
-        };
-        let port = match &config.target {
-            WebhookTarget::Service { port, .. } => *port,
-            _ => uri.port_u16().unwrap_or(DEFAULT_PORT),
         };
         let settings = settings(&url, &format!("{}:{port}", uri.host().unwrap_or_default()), config, users)?;
-        let path = cleaned(uri.path());
-        let url = if path == uri.path() { url } else { format!("https://{authority}{path}") };
+        let path = requested_path(uri.path());
         Ok(Self {
             place,
             host: HeaderValue::from_str(authority)?,
+            url: format!("https://{authority}{path}"),
             path,
             server_name,
-            url,
             files: Followed::new(settings, &PROTOCOLS)?,
             resolver,
             calls: Semaphore::new(MAX_CALLS),
@@ -321,7 +328,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_requested_without_what_servers_redirect() {
+    fn paths_are_requested_as_client_go_does() {
         for (given, requested) in [
             ("/", "/"),
             ("", "/"),
@@ -330,9 +337,13 @@ mod tests {
             ("/validate/", "/validate"),
             ("/a/./b/../c//d", "/a/c/d"),
             ("/../a", "/a"),
-            ("/a%2F%2Fb", "/a%2F%2Fb"),
+            ("/a%2F%2Fb", "/a/b"),
+            ("/a/%2E%2e/b", "/b"),
+            ("/a%20b/%c3%a9/%ff", "/a%20b/%C3%A9/%FF"),
+            ("/a:b@c;d=e,f+g$h&i/(j)", "/a:b@c;d=e,f+g$h&i/%28j%29"),
+            ("/%25zz", "/%25zz"),
         ] {
-            assert_eq!(cleaned(given), requested, "{given}");
+            assert_eq!(requested_path(given), requested, "{given}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Encoding and decoding of objects.
 
 pub mod cbor;
+pub mod configuration;
 mod duplicates;
 pub mod json;
 pub mod protobuf;

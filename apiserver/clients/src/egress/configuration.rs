@@ -8,16 +8,14 @@ use std::sync::Arc;
 use http::Uri;
 use registry_core::api::FieldPath;
 use registry_core::api::validation::{ErrorList, FieldError};
-use registry_core::codec::{DecodeError, Limits, yaml};
+use registry_core::codec::configuration::{DecodingError, decode};
 use rustls::client::ResolvesClientCert;
 use rustls::sign::SingleCertAndKey;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::{ConnectProxy, Egress, Route, Transport};
 use crate::SettingsError;
 use crate::tls::{self, Trust};
-use registry_core::json_fields::without_nulls;
 
 const VERSIONS: [&str; 2] = ["apiserver.k8s.io/v1beta1", "apiserver.k8s.io/v1alpha1"];
 const KIND: &str = "EgressSelectorConfiguration";
@@ -55,28 +53,6 @@ pub enum EgressError {
     },
 }
 
-/// Error of a file that is no configuration of egress.
-#[derive(Debug, thiserror::Error)]
-pub enum DecodingError {
-    /// It is no YAML.
-    #[error("{0}")]
-    Yaml(#[from] DecodeError),
-    /// Fields stand twice.
-    #[error("strict decoding error: {}", .0.join(", "))]
-    Duplicates(Vec<String>),
-    /// It is another kind.
-    #[error("no kind {kind:?} is registered for version {api_version:?}")]
-    OtherKind {
-        /// Its version.
-        api_version: String,
-        /// Its kind.
-        kind: String,
-    },
-    /// A field is unknown, or has another type.
-    #[error("strict decoding error: {0}")]
-    Fields(#[from] serde_json::Error),
-}
-
 /// Error of a proxy that cannot be connected to as the configuration says.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
@@ -104,10 +80,6 @@ pub enum ProxyError {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 struct Configuration {
-    #[serde(rename = "apiVersion")]
-    _api_version: String,
-    #[serde(rename = "kind")]
-    _kind: String,
     egress_selections: Vec<Selection>,
 }
 
@@ -162,7 +134,7 @@ pub(super) fn read(path: &Path) -> Result<Egress, EgressError> {
 }
 
 pub(super) fn parse(content: &[u8]) -> Result<Egress, EgressError> {
-    let configuration = decode(content)?;
+    let configuration: Configuration = decode(content, KIND, &VERSIONS).map_err(EgressError::Decoding)?;
     let errors = validate(&configuration);
     if !errors.is_empty() {
         return Err(EgressError::Invalid(errors));
@@ -186,20 +158,6 @@ pub(super) fn parse(content: &[u8]) -> Result<Egress, EgressError> {
         egress.networks.push(name);
     }
     Ok(egress)
-}
-
-/// Decodes the file. Unknown and duplicate fields are errors: a connection would take another way than the file says.
-fn decode(content: &[u8]) -> Result<Configuration, DecodingError> {
-    let decoded = yaml::decode(content, &Limits::default())?;
-    if !decoded.duplicates.is_empty() {
-        return Err(DecodingError::Duplicates(decoded.duplicates));
-    }
-    let text = |field: &str| decoded.value.get(field).and_then(Value::as_str).unwrap_or_default();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
-    if !VERSIONS.contains(&api_version) || kind != KIND {
-        return Err(DecodingError::OtherKind { api_version: api_version.to_owned(), kind: kind.to_owned() });
-    }
-    Ok(serde_json::from_value(without_nulls(decoded.value))?)
 }
 
 fn validate(configuration: &Configuration) -> ErrorList {

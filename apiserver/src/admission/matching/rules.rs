@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::admission::Attributes;
 
-use super::{MatchPolicy, Matched, NAMESPACES};
+use super::{MatchPolicy, Matched, NAMESPACES, own_path};
 
 /// A rule. Lists may contain `*`, which matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -199,10 +199,8 @@ impl<'a> Target<'a> {
 
     /// Returns the paths of the other versions in which the same objects are served.
     fn equivalents(&self) -> Vec<Arc<InstalledPath>> {
-        let Attributes { resource, subresource, kinds, .. } = *self.attributes;
-        let Some(own) = kinds.path(resource.group, resource.version, resource.resource, subresource) else {
-            return Vec::new();
-        };
+        let Attributes { resource, kinds, .. } = *self.attributes;
+        let Some(own) = own_path(self.attributes) else { return Vec::new() };
         let mut others = kinds.equivalents(&own);
         others.retain(|path| path.resource.resource() != resource);
         others

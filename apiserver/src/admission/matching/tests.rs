@@ -241,8 +241,8 @@ async fn an_equivalent_version_matches_and_objects_are_converted_to_it() {
     assert_eq!(matched.kind(&attributes).version, "v2");
 
     let mut versions = VersionedObjects::new(&attributes);
-    let own = write.object.as_ref().unwrap();
-    let converted = versions.object(&matched, own).await.unwrap();
+    let objects = versions.in_version(&matched, write.object.as_ref(), None).await.unwrap();
+    let converted = objects.object.unwrap();
     let expected = json!([{"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 70}}}]);
     assert_eq!(converted.get(&["spec", "metrics"]), Some(&expected));
     let mut mutated = (*converted).clone();

@@ -33,6 +33,14 @@ pub(crate) enum VersionedObject<'o> {
     Converted(Arc<Object>),
 }
 
+/// The objects of a write in the version that matched.
+pub(crate) struct MatchedObjects<'o> {
+    /// The object; `None` for deletions.
+    pub(crate) object: Option<VersionedObject<'o>>,
+    /// The old object; `None` for creations.
+    pub(crate) old: Option<VersionedObject<'o>>,
+}
+
 // === impl VersionedObject ===
 
 impl Deref for VersionedObject<'_> {
@@ -49,34 +57,31 @@ impl Deref for VersionedObject<'_> {
 // === impl VersionedObjects ===
 
 impl<'a> VersionedObjects<'a> {
-    /// Creates the versions of a write's objects. Each method is passed the object of the request, which must be the same
+    /// Creates the versions of a write's objects. Each method is passed the objects of the request, which must be the same
     /// every time, unless [`changed`](Self::changed) is called.
     pub(crate) fn new(attributes: &'a Attributes<'a>) -> Self {
         Self { attributes, objects: Vec::new(), old: Vec::new() }
     }
 
-    /// Returns the object in the version that matched.
+    /// Returns the objects in the version that matched.
     ///
     /// # Errors
-    /// 500 if it cannot be converted.
-    pub(crate) async fn object<'o>(
+    /// 500 if one cannot be converted.
+    pub(crate) async fn in_version<'o>(
         &mut self,
         matched: &Matched,
-        own: &'o Object,
-    ) -> Result<VersionedObject<'o>, StatusError> {
-        in_version(self.attributes, &mut self.objects, matched, own).await
-    }
-
-    /// Returns the old object in the version that matched.
-    ///
-    /// # Errors
-    /// 500 if it cannot be converted.
-    pub(crate) async fn old_object<'o>(
-        &mut self,
-        matched: &Matched,
-        own: &'o Object,
-    ) -> Result<VersionedObject<'o>, StatusError> {
-        in_version(self.attributes, &mut self.old, matched, own).await
+        object: Option<&'o Object>,
+        old: Option<&'o Object>,
+    ) -> Result<MatchedObjects<'o>, StatusError> {
+        let object = match object {
+            Some(own) => Some(in_version(self.attributes, &mut self.objects, matched, own).await?),
+            None => None,
+        };
+        let old = match old {
+            Some(own) => Some(in_version(self.attributes, &mut self.old, matched, own).await?),
+            None => None,
+        };
+        Ok(MatchedObjects { object, old })
     }
 
     /// Forgets the versions of the object, which was changed.
@@ -137,7 +142,7 @@ async fn in_version<'o>(
 }
 
 /// Returns the path of the request.
-fn own_path(attributes: &Attributes<'_>) -> Option<Arc<InstalledPath>> {
+pub(crate) fn own_path(attributes: &Attributes<'_>) -> Option<Arc<InstalledPath>> {
     let Attributes { resource, subresource, kinds, .. } = *attributes;
     kinds.path(resource.group, resource.version, resource.resource, subresource)
 }

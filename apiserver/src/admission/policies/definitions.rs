@@ -66,9 +66,14 @@ pub(super) enum Selection {
     None,
 }
 
-/// Returns a text of an object's specification; empty if it is absent.
-pub(super) fn text<'o>(object: &'o Object, path: &[&str]) -> &'o str {
-    object.get_str(path).unwrap_or_default()
+/// Returns the elements of a list; none if it is absent.
+pub(super) fn elements<'s>(value: &'s Value, field: &str) -> impl Iterator<Item = &'s Value> + use<'s> {
+    value.get(field).and_then(Value::as_array).into_iter().flatten()
+}
+
+/// Returns a text; empty if it is absent.
+pub(super) fn text<'s>(value: &'s Value, field: &str) -> &'s str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
 }
 
 // === impl Policy ===
@@ -83,7 +88,7 @@ impl<E> Policy<E> {
             criteria: MatchCriteria::from_match_resources(
                 spec.get("matchConstraints").unwrap_or(&Value::Null),
             ),
-            ignores_failures: text(object, &["spec", "failurePolicy"]) == "Ignore",
+            ignores_failures: text(spec, "failurePolicy") == "Ignore",
             evaluator: evaluator(spec, param_kind.is_some()),
             param_kind,
         }
@@ -95,15 +100,13 @@ impl<E> Policy<E> {
 impl<X> Binding<X> {
     /// Reads a binding.
     pub(super) fn new(object: &Object, extra: X) -> Self {
-        let resources = object.get(&["spec", "matchResources"]).filter(|resources| resources.is_object());
+        let spec = object.0.get("spec").unwrap_or(&Value::Null);
+        let part = |field: &str| spec.get(field).filter(|part| part.is_object());
         Self {
             name: object.name().to_owned(),
-            policy: text(object, &["spec", "policyName"]).to_owned(),
-            criteria: resources.map(MatchCriteria::from_match_resources),
-            params: object
-                .get(&["spec", "paramRef"])
-                .filter(|reference| reference.is_object())
-                .map(ParamRef::from_value),
+            policy: text(spec, "policyName").to_owned(),
+            criteria: part("matchResources").map(MatchCriteria::from_match_resources),
+            params: part("paramRef").map(ParamRef::from_value),
             extra,
         }
     }
@@ -113,10 +116,9 @@ impl<X> Binding<X> {
 
 impl ParamKind {
     fn from_value(kind: &Value) -> Self {
-        let text = |name: &str| kind.get(name).and_then(Value::as_str).unwrap_or_default();
-        let api_version = text("apiVersion");
+        let api_version = text(kind, "apiVersion");
         let (group, version) = split_api_version(api_version);
-        Self { group: group.to_owned(), version: version.to_owned(), kind: text("kind").to_owned() }
+        Self { group: group.to_owned(), version: version.to_owned(), kind: text(kind, "kind").to_owned() }
     }
 }
 
@@ -131,17 +133,16 @@ impl fmt::Display for ParamKind {
 
 impl ParamRef {
     fn from_value(reference: &Value) -> Self {
-        let text = |name: &str| reference.get(name).and_then(Value::as_str).unwrap_or_default();
         let selector = reference.get("selector").filter(|selector| selector.is_object());
-        let which = match (text("name"), selector) {
+        let which = match (text(reference, "name"), selector) {
             ("", Some(selector)) => Selection::Labelled(LabelSelector::from_object(selector)),
             ("", None) => Selection::None,
             (name, _) => Selection::Named(name.to_owned()),
         };
         Self {
-            namespace: text("namespace").to_owned(),
+            namespace: text(reference, "namespace").to_owned(),
             which,
-            denies_absent: text("parameterNotFoundAction") == "Deny",
+            denies_absent: text(reference, "parameterNotFoundAction") == "Deny",
         }
     }
 }

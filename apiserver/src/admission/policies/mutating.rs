@@ -14,10 +14,9 @@ use registry_core::resource::Resource as _;
 use registry_core::rest::access::AccessReviewer;
 use resources::api::admissionregistration::mutatingadmissionpolicies::MutatingAdmissionPolicies;
 use resources::api::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
-use serde_json::Value;
 
-use crate::admission::expressions::{Subject, Write, namespace_value};
-use crate::admission::matching::{Matched, Matcher, VersionedObjects, namespace_of};
+use crate::admission::expressions::{Subject, Write};
+use crate::admission::matching::{Matched, Matcher, VersionedObjects, namespace_of, own_path};
 use crate::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
 use crate::main_server::MainKinds;
 use crate::metrics::AdmissionMetrics;
@@ -147,27 +146,45 @@ impl MutatingPolicies {
         old: Option<&Object>,
         refusals: &mut Refusals,
     ) -> Result<(), StatusError> {
-        let mut runs = Runs::begin(write.attributes.reinvocation, object.as_deref());
+        let Write { attributes, .. } = *write;
+        let mut runs = Runs::begin(attributes.reinvocation, object.as_deref());
         let mut namespace = None;
         for invocation in invocations {
-            if invocation.policy.evaluator.needs.namespace && namespace.is_none() {
-                namespace = self.namespace(write).await?;
+            let Invocation { policy, binding, matched, param } = invocation;
+            if policy.evaluator.needs.namespace && namespace.is_none() {
+                namespace = write.namespace(&self.matcher).await?;
             }
-            let invoked =
-                Invoked::new(&invocation.policy.name, &invocation.binding.name, invocation.param.as_ref());
-            let applied = self
-                .apply_one(write, invocation, object.as_deref(), old, namespace.as_ref(), refusals, || {
-                    runs.is_due(&invoked)
-                })
-                .await?;
-            let Some(changed) = applied else { continue };
-            if let (Some(changed), Some(object)) = (changed, object.as_deref_mut())
-                && changed != *object
-            {
-                *object = changed;
-                runs.changed();
+            let mut versions = VersionedObjects::new(attributes);
+            let objects = versions.in_version(matched, object.as_deref(), old).await?;
+            let subject = Subject {
+                object: objects.object.as_deref(),
+                old_object: objects.old.as_deref(),
+                resource: matched.resource(attributes),
+                kind: matched.kind(attributes),
+                params: param.as_ref(),
+                namespace: namespace.as_ref(),
+            };
+            match policy.evaluator.matches(policy, write, &subject, &self.metrics).await {
+                Verdict::Match => {}
+                Verdict::NoMatch { .. } => continue,
+                Verdict::Failed(message) => {
+                    refusals.failed(policy, binding, &message, Some(Reason::Invalid));
+                    continue;
+                }
             }
-            if invocation.policy.evaluator.is_reinvoked {
+            let invoked = Invoked::new(&policy.name, &binding.name, param.as_ref());
+            if !runs.is_due(&invoked) {
+                continue;
+            }
+            let mutated = self.mutated(write, invocation, subject, refusals).await?;
+            if let (Some(mutated), Some(object)) = (mutated, object.as_deref_mut()) {
+                let restored = versions.restored(matched, mutated, &write.context.budget).await?;
+                if restored != *object {
+                    *object = restored;
+                    runs.changed();
+                }
+            }
+            if policy.evaluator.is_reinvoked {
                 runs.invoked(invoked);
             }
         }
@@ -175,66 +192,26 @@ impl MutatingPolicies {
         Ok(())
     }
 
-    /// Applies the mutations of one policy. Returns `None` if it does not apply, and otherwise the changed object, if there
-    /// is one.
-    #[expect(clippy::too_many_arguments, reason = "one call of one loop")]
-    async fn apply_one(
+    /// Applies the mutations of one policy to the object of the subject, and returns what it becomes; `None` if it stays as it is.
+    async fn mutated(
         &self,
         write: &Write<'_>,
-        invocation: &Invocation,
-        object: Option<&Object>,
-        old: Option<&Object>,
-        namespace: Option<&Value>,
+        Invocation { policy, binding, matched, .. }: &Invocation,
+        subject: Subject<'_>,
         refusals: &mut Refusals,
-        is_due: impl FnOnce() -> bool,
-    ) -> Result<Option<Option<Object>>, StatusError> {
-        let Invocation { policy, binding, matched, param } = invocation;
-        let attributes = write.attributes;
-        let mut versions = VersionedObjects::new(attributes);
-        let old = match old {
-            Some(own) => Some(versions.old_object(matched, own).await?),
-            None => None,
-        };
-        let mut current = match object {
-            Some(own) => Some(Object::clone(&*versions.object(matched, own).await?)),
-            None => None,
-        };
-        let subject = Subject {
-            object: None,
-            old_object: old.as_deref(),
-            resource: matched.resource(attributes),
-            kind: matched.kind(attributes),
-            params: param.as_ref(),
-            namespace,
-        };
-        let own = Subject { object: current.as_ref(), ..subject };
-        match policy.evaluator.matches(policy, write, &own, &self.metrics).await {
-            Verdict::Match => {}
-            Verdict::NoMatch { .. } => return Ok(None),
-            Verdict::Failed(_) if policy.ignores_failures => return Ok(None),
-            Verdict::Failed(message) => {
-                refusals.failed(policy, binding, &message, Some(Reason::Invalid));
-                return Ok(None);
-            }
-        }
-        if !is_due() {
-            return Ok(None);
-        }
-        let Some(current) = &mut current else { return Ok(Some(None)) };
-        let mut is_changed = false;
-        for place in 0..policy.evaluator.len() {
-            let own = Subject { object: Some(current), ..subject };
-            let path = matched.path.clone().or_else(|| own_path(attributes));
+    ) -> Result<Option<Object>, StatusError> {
+        let mut mutated: Option<Object> = None;
+        let count = if subject.object.is_some() { policy.evaluator.len() } else { 0 };
+        for place in 0..count {
+            let subject = Subject { object: mutated.as_ref().or(subject.object), ..subject };
+            let path = matched.path.clone().or_else(|| own_path(write.attributes));
             let begun = Instant::now();
-            let mutated = policy.evaluator.mutate(place, write, &own, path.as_deref()).await;
-            let error = mutated.as_ref().err().map(Failure::message);
+            let patched = policy.evaluator.mutate(place, write, &subject, path.as_deref()).await;
+            let error = patched.as_ref().err().map(Failure::message);
             let names = (policy.name.as_str(), binding.name.as_str());
             self.metrics.policies().mutated(names, error, begun.elapsed());
-            match mutated {
-                Ok(Some(patched)) => {
-                    *current = patched;
-                    is_changed = true;
-                }
+            match patched {
+                Ok(Some(patched)) => mutated = Some(patched),
                 Ok(None) => {}
                 Err(Failure::Status(failure)) => return Err(failure),
                 Err(Failure::Refused(message)) => {
@@ -242,29 +219,8 @@ impl MutatingPolicies {
                 }
             }
         }
-        if !is_changed {
-            return Ok(Some(None));
-        }
-        let restored = versions.restored(matched, std::mem::take(current), &write.context.budget).await?;
-        Ok(Some(Some(restored)))
+        Ok(mutated)
     }
-
-    /// Returns the namespace of a write as expressions see it; `None` for writes to the cluster and to namespaces.
-    async fn namespace(&self, write: &Write<'_>) -> Result<Option<Value>, StatusError> {
-        let is_namespace =
-            write.attributes.kind.kind == "Namespace" && write.attributes.kind.group.is_empty();
-        let name = namespace_of(write.context, write.attributes);
-        if is_namespace || name.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(namespace_value(&self.matcher.namespace(name).await?)))
-    }
-}
-
-/// Returns the path of the request.
-fn own_path(attributes: &Attributes<'_>) -> Option<Arc<registry_core::registry::InstalledPath>> {
-    let Attributes { resource, subresource, kinds, .. } = *attributes;
-    kinds.path(resource.group, resource.version, resource.resource, subresource)
 }
 
 impl AdmissionPlugin for MutatingPolicies {

@@ -21,6 +21,8 @@ use serde_json::Value;
 
 use crate::admission::ServedKinds;
 
+use super::definitions::{elements, text};
+
 /// Maximum number of kinds that a policy is checked against.
 const MAX_KINDS: usize = 10;
 /// Maximum size of all warnings about a policy, in bytes.
@@ -150,14 +152,6 @@ fn expressions(spec: &Value) -> Vec<(String, &str)> {
         }
     }
     expressions
-}
-
-fn elements<'s>(spec: &'s Value, name: &str) -> impl Iterator<Item = &'s Value> + use<'s> {
-    spec.get(name).and_then(Value::as_array).into_iter().flatten()
-}
-
-fn text<'s>(value: &'s Value, name: &str) -> &'s str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn declared_params(kind: &Value, kinds: &dyn ServedKinds) -> Option<DeclType> {

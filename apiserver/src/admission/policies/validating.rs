@@ -18,8 +18,8 @@ use resources::api::admissionregistration::validatingadmissionpolicybindings::Va
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::admission::expressions::{Subject, Write, namespace_value};
-use crate::admission::matching::{Matched, Matcher, VersionedObjects, namespace_of};
+use crate::admission::expressions::{Subject, Write};
+use crate::admission::matching::{Matched, MatchedObjects, Matcher, VersionedObjects, namespace_of};
 use crate::admission::{AdmissionPlugin, Attributes, ServedKinds, ValidatingAdmission};
 use crate::main_server::MainKinds;
 use crate::metrics::{AdmissionMetrics, Enforcement};
@@ -168,24 +168,17 @@ impl ValidatingPolicies {
     ) -> Result<(), StatusError> {
         let attributes = decisions.write.attributes;
         let mut versions = VersionedObjects::new(attributes);
-        let object = match decisions.object {
-            Some(own) => versions.object(matched, own).await.map(Some),
-            None => Ok(None),
-        };
-        let old = match decisions.old {
-            Some(own) => versions.old_object(matched, own).await.map(Some),
-            None => Ok(None),
-        };
-        let (object, old) = match (object, old) {
-            (Ok(object), Ok(old)) => (object, old),
-            (Err(failure), _) | (_, Err(failure)) => {
-                let failure = format!("failed to convert object version: {}", failure.message);
-                decisions.misconfigured(policy, Some(binding), &failure);
-                return Ok(());
-            }
-        };
+        let MatchedObjects { object, old } =
+            match versions.in_version(matched, decisions.object, decisions.old).await {
+                Ok(objects) => objects,
+                Err(failure) => {
+                    let failure = format!("failed to convert object version: {}", failure.message);
+                    decisions.misconfigured(policy, Some(binding), &failure);
+                    return Ok(());
+                }
+            };
         if policy.evaluator.needs.namespace && decisions.namespace.is_none() {
-            decisions.namespace = self.namespace(&decisions.write).await?;
+            decisions.namespace = decisions.write.namespace(&self.matcher).await?;
         }
         for param in params {
             let subject = Subject {
@@ -200,17 +193,6 @@ impl ValidatingPolicies {
             decisions.take(policy, binding, outcome, annotations);
         }
         Ok(())
-    }
-
-    /// Returns the namespace of a write as expressions see it; `None` for writes to the cluster and to namespaces.
-    async fn namespace(&self, write: &Write<'_>) -> Result<Option<Value>, StatusError> {
-        let is_namespace =
-            write.attributes.kind.kind == "Namespace" && write.attributes.kind.group.is_empty();
-        let name = namespace_of(write.context, write.attributes);
-        if is_namespace || name.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(namespace_value(&self.matcher.namespace(name).await?)))
     }
 }
 

@@ -9,14 +9,14 @@ use registry_core::budget::{Budget, memory};
 use registry_core::registry::store::new_uid;
 use registry_core::rest::webhook::WebhookCall;
 
-use crate::admission::matching::Matched;
+use crate::admission::matching::{Matched, MatchedObjects};
 use crate::metrics::{WebhookKind, WebhookOutcome};
 
 use super::Dependencies;
 use super::answer::{Answer, Fault};
 use super::configuration::{SideEffects, Webhook};
 use super::review::Subject;
-use super::selection::{MatchedObjects, Write};
+use super::selection::Write;
 
 /// Maximum size of an answer, beyond a multiple of the request: a patch may enlarge an object.
 const ANSWER_BYTES: usize = 4 << 20;

@@ -14,7 +14,7 @@ use registry_core::context::AuditLevel;
 use registry_core::registry::InformerTask;
 use serde_json::{Value, json};
 
-use crate::admission::matching::{Matched, VersionedObjects, is_exempt};
+use crate::admission::matching::{Matched, MatchedObjects, VersionedObjects, is_exempt};
 use crate::admission::{AdmissionPlugin, Attributes, MutatingAdmission};
 use crate::metrics::WebhookKind;
 
@@ -22,7 +22,7 @@ use super::Dependencies;
 use super::call::{Call, Failure};
 use super::configuration::{Configurations, Webhook};
 use super::patch::{Change, change, check_managers};
-use super::selection::{MatchedObjects, Write, objects_of};
+use super::selection::Write;
 
 const NAME: &str = "MutatingAdmissionWebhook";
 const MANAGED_FIELDS: &[&str] = &["metadata", "managedFields"];
@@ -97,7 +97,7 @@ impl MutatingAdmissionWebhook {
         let dependencies = &*self.dependencies;
         let matched = write.selects(dependencies, webhook, versions, object, old).await?;
         let Some(matched) = matched.filter(|_| turn.is_due()) else { return Ok(None) };
-        let objects = objects_of(versions, &matched, object, old).await?;
+        let objects = versions.in_version(&matched, object, old).await?;
         let call = Call { write, webhook, matched: &matched, objects: &objects };
         let began = Instant::now();
         let result = match call.ask(dependencies).await {

@@ -42,12 +42,11 @@ struct Review<'a> {
     request: ReviewedWrite<'a>,
 }
 
-/// The attributes of a write, as webhooks and match conditions see them.
+/// The attributes of a write, as webhooks see them.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ReviewedWrite<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    uid: Option<&'a str>,
+    uid: &'a str,
     kind: KindName,
     resource: ResourceName,
     #[serde(skip_serializing_if = "str::is_empty")]
@@ -62,17 +61,10 @@ struct ReviewedWrite<'a> {
     namespace: &'a str,
     operation: &'static str,
     user_info: User<'a>,
-    #[serde(flatten)]
-    objects: Option<Objects<'a>>,
-    dry_run: bool,
-    options: Option<Value>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Objects<'a> {
     object: Option<&'a Object>,
     old_object: Option<&'a Object>,
+    dry_run: bool,
+    options: Option<Value>,
 }
 
 #[derive(Serialize)]
@@ -123,7 +115,7 @@ impl ReviewVersion {
 
 // === impl Subject ===
 
-impl<'a> Subject<'a> {
+impl Subject<'_> {
     /// Returns the body of the request for a webhook, with the objects in the version that matched.
     ///
     /// # Errors
@@ -135,19 +127,9 @@ impl<'a> Subject<'a> {
         object: Option<&Object>,
         old: Option<&Object>,
     ) -> Result<Bytes, serde_json::Error> {
-        let request = ReviewedWrite {
-            uid: Some(uid),
-            objects: Some(Objects { object, old_object: old }),
-            ..self.request()
-        };
-        let review = Review { kind: "AdmissionReview", api_version: version.api_version(), request };
-        serde_json::to_vec(&review).map(Bytes::from)
-    }
-
-    fn request(&self) -> ReviewedWrite<'a> {
         let Self { context, attributes, matched } = *self;
-        ReviewedWrite {
-            uid: None,
+        let request = ReviewedWrite {
+            uid,
             kind: matched.kind(attributes).into(),
             resource: matched.resource(attributes).into(),
             sub_resource: attributes.subresource,
@@ -158,10 +140,13 @@ impl<'a> Subject<'a> {
             namespace: namespace_of(context, attributes),
             operation: attributes.operation.as_str(),
             user_info: (&context.user).into(),
-            objects: None,
+            object,
+            old_object: old,
             dry_run: attributes.dry_run.is_on(),
             options: attributes.options.to_value(attributes.operation),
-        }
+        };
+        let review = Review { kind: "AdmissionReview", api_version: version.api_version(), request };
+        serde_json::to_vec(&review).map(Bytes::from)
     }
 }
 

@@ -10,7 +10,7 @@ use registry_core::api::{Object, StatusError};
 use crate::admission::Attributes;
 use crate::admission::conditions::Verdict;
 use crate::admission::expressions;
-use crate::admission::matching::{Matched, VersionedObject, VersionedObjects};
+use crate::admission::matching::{Matched, MatchedObjects, VersionedObjects};
 use crate::metrics::WebhookKind;
 
 use super::Dependencies;
@@ -22,12 +22,6 @@ pub(super) struct Write<'a> {
     pub(super) context: &'a RequestContext,
     pub(super) attributes: &'a Attributes<'a>,
     pub(super) kind: WebhookKind,
-}
-
-/// The objects of a write in the version that a webhook's rules match.
-pub(super) struct MatchedObjects<'o> {
-    pub(super) object: Option<VersionedObject<'o>>,
-    pub(super) old: Option<VersionedObject<'o>>,
 }
 
 // === impl Write ===
@@ -52,7 +46,7 @@ impl Write<'_> {
         if webhook.conditions.is_empty() {
             return Ok(Some(matched));
         }
-        let objects = objects_of(versions, &matched, object, old).await?;
+        let objects = versions.in_version(&matched, object, old).await?;
         let verdict = self.conditions_of(dependencies, webhook, &matched, &objects).await;
         match verdict {
             Verdict::Match => Ok(Some(matched)),
@@ -89,22 +83,4 @@ impl Write<'_> {
         verdict.count(metrics, "webhook", labels, began.elapsed(), webhook.ignores_failures);
         verdict
     }
-}
-
-/// Returns the objects of a write in the version that matched.
-pub(super) async fn objects_of<'o>(
-    versions: &mut VersionedObjects<'_>,
-    matched: &Matched,
-    object: Option<&'o Object>,
-    old: Option<&'o Object>,
-) -> Result<MatchedObjects<'o>, StatusError> {
-    let object = match object {
-        Some(object) => Some(versions.object(matched, object).await?),
-        None => None,
-    };
-    let old = match old {
-        Some(old) => Some(versions.old_object(matched, old).await?),
-        None => None,
-    };
-    Ok(MatchedObjects { object, old })
 }

@@ -12,14 +12,14 @@ use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InformerTask;
 
-use crate::admission::matching::{Matched, VersionedObjects, is_exempt};
+use crate::admission::matching::{Matched, MatchedObjects, VersionedObjects, is_exempt};
 use crate::admission::{AdmissionPlugin, Attributes, ValidatingAdmission};
 use crate::metrics::WebhookKind;
 
 use super::Dependencies;
 use super::call::Call;
 use super::configuration::{Configurations, Webhook};
-use super::selection::{MatchedObjects, Write, objects_of};
+use super::selection::Write;
 
 /// The plug-in.
 pub(super) struct ValidatingAdmissionWebhook {
@@ -53,7 +53,7 @@ impl ValidatingAdmissionWebhook {
         for webhook in webhooks {
             let matched = write.selects(&self.dependencies, webhook, &mut versions, object, old).await?;
             if let Some(matched) = matched {
-                let objects = objects_of(&mut versions, &matched, object, old).await?;
+                let objects = versions.in_version(&matched, object, old).await?;
                 selected.push(Selected { webhook, matched, objects });
             }
         }

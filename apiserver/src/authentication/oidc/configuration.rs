@@ -4,8 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::options::OidcOptions;
-use registry_core::codec::{Limits, yaml};
-use registry_core::json_fields::without_nulls;
+use registry_core::codec::configuration::decode;
 use serde::Deserialize;
 
 use super::error::ConfigurationError;
@@ -13,9 +12,8 @@ use super::keys::Algorithm;
 use super::p521_key::NOT_BUILT;
 
 /// Versions of the configuration that are read; they have the same fields.
-pub(super) const VERSIONS: [&str; 3] =
+const VERSIONS: [&str; 3] =
     ["apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1", "apiserver.config.k8s.io/v1alpha1"];
-pub(super) const KIND: &str = "AuthenticationConfiguration";
 /// Maximum size of the file.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
@@ -23,10 +21,6 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::authentication) struct AuthenticationConfiguration {
-    #[serde(default)]
-    api_version: String,
-    #[serde(default)]
-    kind: String,
     #[serde(default)]
     pub(super) jwt: Vec<JwtAuthenticator>,
     pub(in crate::authentication) anonymous: Option<AnonymousConfig>,
@@ -187,17 +181,7 @@ impl AuthenticationConfiguration {
         if bytes.len() > MAX_BYTES {
             return Err(ConfigurationError::TooLarge(MAX_BYTES));
         }
-        let decoded = yaml::decode(bytes, &Limits::default())?;
-        if let Some(duplicate) = decoded.duplicates.first() {
-            return Err(ConfigurationError::Duplicate(duplicate.clone()));
-        }
-        let value = without_nulls(decoded.value);
-        let configuration: Self = serde_json::from_value(value)?;
-        if configuration.kind != KIND || !VERSIONS.contains(&configuration.api_version.as_str()) {
-            let Self { kind, api_version, .. } = configuration;
-            return Err(ConfigurationError::OtherKind { kind, api_version });
-        }
-        Ok(configuration)
+        Ok(decode(bytes, "AuthenticationConfiguration", &VERSIONS)?)
     }
 
     /// Returns the configuration that the `--oidc-*` flags stand for; `None` without them.

@@ -7,9 +7,7 @@ use clients::SettingsError;
 use jiff::Timestamp;
 use registry_core::api::validation::ErrorList;
 use registry_core::cel::EvaluationError;
-use registry_core::codec::DecodeError;
-
-use super::configuration::{KIND, VERSIONS};
+use registry_core::codec::configuration::DecodingError;
 
 /// Error of a configuration of issuers. Not retryable. The texts are Kubernetes', where it refuses the same.
 #[derive(Debug, thiserror::Error)]
@@ -23,18 +21,7 @@ pub enum ConfigurationError {
     #[error("it is larger than {0} bytes")]
     TooLarge(usize),
     #[error(transparent)]
-    Yaml(#[from] DecodeError),
-    /// A field stands twice, which the text names.
-    #[error("strict decoding error: {0}")]
-    Duplicate(String),
-    #[error("strict decoding error: {0}")]
-    Json(#[from] serde_json::Error),
-    #[error(
-        "no kind {kind:?} is registered for version {api_version:?}: expected {expected} of {version}",
-        expected = KIND,
-        version = VERSIONS[0]
-    )]
-    OtherKind { kind: String, api_version: String },
+    Decoding(#[from] DecodingError),
     #[error("invalid authentication configuration: {0}")]
     Invalid(ErrorList),
     /// The authorities of an issuer cannot be used.

@@ -1,14 +1,13 @@
 //! Reads the configuration again when its file changes.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use clients::egress::Egress;
-use tokio::task::JoinError;
 use tokio::time::Instant;
 
+use crate::followed_file::FollowedFile;
 use crate::metrics::JwtMetrics;
 
 use super::configuration::AuthenticationConfiguration;
@@ -17,7 +16,7 @@ use super::keys::Algorithm;
 use super::{Issuer, validation};
 
 /// Time between two looks at the file.
-const PERIOD: Duration = Duration::from_secs(5);
+pub(in crate::authentication) const PERIOD: Duration = Duration::from_secs(5);
 /// Time in which all issuers must tell where their keys are before a new configuration takes effect.
 const READY_TIMEOUT: Duration = Duration::from_mins(1);
 /// Time between two looks at the issuers.
@@ -25,7 +24,7 @@ const READY_PERIOD: Duration = Duration::from_millis(100);
 
 /// Applies changes of a configuration file.
 pub(in crate::authentication) struct Reload {
-    pub(in crate::authentication) path: PathBuf,
+    pub(in crate::authentication) file: FollowedFile,
     pub(in crate::authentication) present: AuthenticationConfiguration,
     /// Issuers that the file must not name.
     pub(in crate::authentication) disallowed: Vec<String>,
@@ -66,9 +65,6 @@ pub(in crate::authentication) fn issuers(
 enum ReloadError {
     #[error(transparent)]
     Configuration(#[from] ConfigurationError),
-    /// The task that reads the file was stopped.
-    #[error(transparent)]
-    Stopped(#[from] JoinError),
     #[error("{0:?} does not tell where its keys are")]
     NoKeys(String),
 }
@@ -78,31 +74,29 @@ enum ReloadError {
 impl Reload {
     /// Looks at the file for as long as the task runs.
     pub(in crate::authentication) async fn run(mut self) {
-        let mut failure = None;
         loop {
-            tokio::time::sleep(PERIOD).await;
-            let outcome = self.look().await;
-            match &outcome {
+            let applied = match self.file.changed().await {
+                Ok(content) => self.apply(&content).await,
+                Err(error) => Err(ConfigurationError::from(error).into()),
+            };
+            match applied {
                 Ok(true) => self.metrics.reloaded(true),
                 Ok(false) => {}
-                Err(_) => self.metrics.reloaded(false),
+                Err(error) => {
+                    let path = self.file.path().display();
+                    tracing::error!("the authentication configuration stays as it is: {path}: {error}");
+                    self.metrics.reloaded(false);
+                    if matches!(error, ReloadError::NoKeys(_)) {
+                        self.file.look_again();
+                    }
+                }
             }
-            let error = outcome.err().map(|error| error.to_string());
-            // Repeated failures are logged once.
-            if let Some(text) = &error
-                && failure != error
-            {
-                tracing::error!("the authentication configuration stays as it is: {text}");
-            }
-            failure = error;
         }
     }
 
-    /// Returns whether a changed configuration was applied.
-    async fn look(&mut self) -> Result<bool, ReloadError> {
-        let path = self.path.clone();
-        let read = tokio::task::spawn_blocking(move || AuthenticationConfiguration::read_with_content(&path));
-        let (configuration, content) = read.await??;
+    /// Applies a content. Returns whether it means something else than before.
+    async fn apply(&mut self, content: &[u8]) -> Result<bool, ReloadError> {
+        let configuration = AuthenticationConfiguration::parse(content)?;
         if configuration == self.present {
             return Ok(false);
         }
@@ -123,7 +117,7 @@ impl Reload {
         let is_gone = |former: &&Issuer| !issuers.iter().any(|issuer| issuer.rules.url == former.rules.url);
         former.iter().filter(is_gone).for_each(|issuer| issuer.provider.forget_metrics());
         self.present = configuration;
-        self.metrics.configured(&content);
+        self.metrics.configured(content);
         tracing::info!("authenticating by the changed configuration");
         Ok(true)
     }

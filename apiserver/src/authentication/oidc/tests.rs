@@ -263,7 +263,7 @@ fn time_and_audience_are_checked() {
 #[test]
 fn only_known_keys_and_algorithms_are_used() {
     for name in ["none", "HS256", "ES521", "RS256 ", "rs256", ""] {
-        assert!(Algorithm::accepted(name, &ALGORITHMS).is_err(), "{name}");
+        assert!(Algorithm::accepted(name, &Algorithm::ALL).is_err(), "{name}");
     }
     assert!(Algorithm::accepted("ES256", &[Algorithm::Rs256]).is_err());
     for set in [

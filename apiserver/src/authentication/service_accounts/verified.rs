@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use ring::digest::{SHA256, digest};
 
 use super::VerifiedClaims;
+use crate::authentication::tokens::{TokenHash, hash};
 
 /// Maximum number of cached tokens; when it is reached, the cache is cleared.
 const MAX_TOKENS: usize = 4096;
@@ -14,7 +14,7 @@ const MAX_TOKENS: usize = 4096;
 /// Claims by the hash of the token, so that no token can be read from memory. Only the immutable claims are
 /// cached; whether a token is valid now is checked each time.
 #[derive(Default)]
-pub(super) struct Verified(Mutex<HashMap<[u8; 32], Arc<VerifiedClaims>>>);
+pub(super) struct Verified(Mutex<HashMap<TokenHash, Arc<VerifiedClaims>>>);
 
 // === impl Verified ===
 
@@ -32,10 +32,4 @@ impl Verified {
         }
         known.insert(hash(token), claims);
     }
-}
-
-fn hash(token: &str) -> [u8; 32] {
-    let mut hash = [0; 32];
-    hash.copy_from_slice(digest(&SHA256, token.as_bytes()).as_ref());
-    hash
 }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::admission::conditions::MatchConditions;
 pub(super) use crate::admission::conditions::Verdict;
 use crate::admission::expressions::{Needs, Subject, Write};
-use crate::admission::policies::definitions::Policy;
+use crate::admission::policies::definitions::{Policy, elements, text};
 use crate::metrics::{AdmissionMetrics, WebhookKind};
 
 use super::patches::{self, Patch, PatchFailure};
@@ -75,23 +75,19 @@ impl Mutator {
     pub(super) fn compile(spec: &Value, has_params: bool) -> Self {
         let uses = Uses { params: has_params, authorizer: true, patches: false };
         let mut compiler = ExpressionCompiler::with_variables();
-        let text = |value: &'_ Value, path: &str| {
-            value.pointer(path).and_then(Value::as_str).unwrap_or_default().to_owned()
-        };
-        let elements = |name: &str| spec.get(name).and_then(Value::as_array).into_iter().flatten();
-        for variable in elements("variables") {
-            let (name, expression) = (text(variable, "/name"), text(variable, "/expression"));
+        for variable in elements(spec, "variables") {
+            let (name, expression) = (text(variable, "name"), text(variable, "expression"));
             // One with errors fails when it is selected.
-            let _ = compiler.compile_variable(&name, &expression, (uses, Age::Stored), &Budget::unlimited());
+            let _ = compiler.compile_variable(name, expression, (uses, Age::Stored), &Budget::unlimited());
         }
         let conditions = MatchConditions::compile(spec.get("matchConditions"), &mut compiler, has_params);
         let of_patches = Uses { patches: true, ..uses };
-        let mutations = elements("mutations").map(|mutation| {
-            let (kind, path, returns) = match text(mutation, "/patchType").as_str() {
-                "JSONPatch" => (PatchKind::JsonPatch, "/jsonPatch/expression", Returns::JsonPatches),
-                _ => (PatchKind::ApplyConfiguration, "/applyConfiguration/expression", Returns::Object),
+        let mutations = elements(spec, "mutations").map(|mutation| {
+            let (kind, patch, returns) = match text(mutation, "patchType") {
+                "JSONPatch" => (PatchKind::JsonPatch, "jsonPatch", Returns::JsonPatches),
+                _ => (PatchKind::ApplyConfiguration, "applyConfiguration", Returns::Object),
             };
-            let expression = text(mutation, path);
+            let expression = mutation.get(patch).map_or("", |patch| text(patch, "expression")).to_owned();
             let program =
                 compiler.compile(&expression, returns, (of_patches, Age::Stored), &Budget::unlimited());
             Mutation { kind, expression, program }
@@ -102,7 +98,7 @@ impl Mutator {
         let programs: Vec<&Program> = of_mutations.chain(conditions.programs()).collect();
         let of_variables = variables.selected_by(&programs);
         let needs = Needs::from_programs(programs.into_iter().chain(of_variables));
-        let is_reinvoked = spec.get("reinvocationPolicy").and_then(Value::as_str) == Some("IfNeeded");
+        let is_reinvoked = text(spec, "reinvocationPolicy") == "IfNeeded";
         Self { conditions, variables, mutations, needs, is_reinvoked }
     }
 

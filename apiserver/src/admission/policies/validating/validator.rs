@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::admission::conditions::{MatchConditions, Verdict};
 use crate::admission::expressions::{Needs, Subject, Write};
-use crate::admission::policies::definitions::Policy;
+use crate::admission::policies::definitions::{Policy, elements, text};
 use crate::metrics::{AdmissionMetrics, WebhookKind};
 
 /// Maximum length of a message that an expression makes, in bytes.
@@ -346,14 +346,6 @@ fn made_message(value: &Evaluated<'_>) -> Option<String> {
     let text = value.as_str()?.trim();
     let is_shown = !text.is_empty() && text.len() <= MAX_MESSAGE_BYTES && !text.contains('\n');
     is_shown.then(|| text.to_owned())
-}
-
-fn elements<'s>(spec: &'s Value, name: &str) -> impl Iterator<Item = &'s Value> + use<'s> {
-    spec.get(name).and_then(Value::as_array).into_iter().flatten()
-}
-
-fn text<'s>(value: &'s Value, name: &str) -> &'s str {
-    value.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn reason(text: &str) -> Reason {
