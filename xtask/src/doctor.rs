@@ -71,9 +71,7 @@ pub(crate) fn run(_: &Options) -> Result<(), Failure> {
     let disk = output(&["df", "-Pk", "."]).and_then(|text| free_gibibytes(&text));
     checks.extend(disk.map(|free| quantity("disk", free, DISK_GIBIBYTES, "try `cargo clean`")));
     checks.extend(PORTS.map(port));
-    for check in &checks {
-        println!("{}", check.line());
-    }
+    println!("{}", checks.iter().map(Check::line).collect::<Vec<_>>().join("\n"));
     match checks.iter().filter(|check| check.is_required && !check.is_good).count() {
         0 => Ok(()),
         count => Err(format!("{count} of the above are missing").into()),
