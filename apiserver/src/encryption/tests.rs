@@ -173,7 +173,7 @@ async fn a_changed_file_is_used_if_it_is_valid() {
     write(&format!("- {{resources: [secrets], providers: [{{aesgcm: {{keys: [{both}]}}}}]}}\n"));
     apply().await.unwrap();
     // As in Kubernetes, the first key of the provider is the current one.
-    assert_eq!(secrets.from_storage(old, "/k").await, Ok(Plain { value: plain.clone(), stale: true }));
+    assert_eq!(secrets.from_storage(old, "/k").await.unwrap(), Plain { value: plain.clone(), stale: true });
     assert!(secrets.to_storage(plain, "/k").await.unwrap().starts_with(b"k8s:enc:aesgcm:v1:two:"));
 
     // A service that cannot be reached is no reason to give up what works.

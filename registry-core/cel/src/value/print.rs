@@ -3,8 +3,8 @@
 use std::fmt::{self, Write};
 
 use super::{EvaluationError, Value};
-use registry_meta::go_text;
 use crate::budget::{BYTES_PER_VISIT, CostBudget, check_length};
+use registry_meta::go_text;
 
 /// Maximum length of a value in a message, in bytes. The rest is left out.
 const MAX_SHOWN_BYTES: usize = 64 << 10;
