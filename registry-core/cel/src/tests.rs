@@ -80,7 +80,7 @@ fn hostile_expressions_end_within_their_limits() {
         evaluate("lists.range(self.n * 1000000000)"),
         "error: operation cancelled: actual cost limit exceeded"
     );
-    let optionals = evaluate(&format!("[{}]", ["?self"; 16_000].join(",")));
+    let optionals = evaluate(&format!("[{}]", vec!["?self"; 16_000].join(",")));
     assert!(optionals.contains("from non-optional value"), "{optionals}");
     let unreadable = "@".repeat(90_000);
     let refused = evaluate(&unreadable);
