@@ -24,7 +24,7 @@ const (
 )
 
 var (
-	isDefinition      = regexp.MustCompile(`(?m)^\s*["']?kind["']?\s*:\s*["']?CustomResourceDefinition["']?\s*,?\s*$`)
+	isDefinition      = regexp.MustCompile(`(?m)(?:^|[{,\s])["']?kind["']?\s*:\s*["']?CustomResourceDefinition["']?\s*(?:[,}#]|$)`)
 	documentSeparator = regexp.MustCompile(`(?m)^---(?:[ \t].*)?$`)
 )
 

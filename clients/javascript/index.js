@@ -12,7 +12,7 @@ import { promisify } from 'node:util';
 
 const DEFINITIONS_PATH = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const ADMIN_GROUP = 'system:masters';
-const IS_DEFINITION = /^\s*["']?kind["']?\s*:\s*["']?CustomResourceDefinition["']?\s*,?\s*$/m;
+const IS_DEFINITION = /(?:^|[{,\s])["']?kind["']?\s*:\s*["']?CustomResourceDefinition["']?\s*(?:[,}#]|$)/m;
 const DOCUMENT_SEPARATOR = /^---(?:[ \t].*)?$/m;
 const STOP_TIMEOUT_MILLISECONDS = 5000;
 

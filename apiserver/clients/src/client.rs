@@ -146,8 +146,11 @@ impl Client {
     /// Fails if there is no answer.
     pub async fn open(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, CallFailure> {
         let url = format!("{}{}", self.base, request.uri());
-        *request.uri_mut() =
-            url.parse().map_err(|error: InvalidUri| CallFailure::Malformed(Arc::new(error.into())))?;
+        let uri = url.parse().map_err(|error: InvalidUri| {
+            let source = CallFailure::Malformed(Arc::new(error.into()));
+            CallFailure::Request { method: request.method().clone(), url: url.clone(), source: source.into() }
+        })?;
+        *request.uri_mut() = uri;
         self.send(request).await
     }
 

@@ -30,7 +30,7 @@ pub struct Kubeconfig {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
+#[serde(rename_all = "kebab-case", default, expecting = "a kubeconfig")]
 struct File {
     #[serde(rename = "apiVersion")]
     api_version: Option<String>,

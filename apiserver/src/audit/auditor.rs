@@ -101,8 +101,8 @@ pub(crate) fn check_policy(options: &AuditOptions) -> Result<(), AuditError> {
 // === impl Auditor ===
 
 impl Auditor {
-    /// Creates the auditor of these options, with this way to the webhook; `None` if they have no policy or no backend. Must be called within a Tokio
-    /// runtime.
+    /// Creates the auditor of these options, with this way to the webhook; `None` if they have no policy or no backend.
+    /// Must be called within a Tokio runtime.
     ///
     /// # Errors
     /// Fails if the policy or a backend cannot be used.
@@ -114,13 +114,18 @@ impl Auditor {
         let policy = options.audit_policy_file.as_deref().map(Policy::from_file).transpose()?;
         let Some(policy) = policy else {
             if options.log.audit_log_path.is_some() || options.webhook.audit_webhook_config_file.is_some() {
-                tracing::warn!("no audit policy file provided, no events will be recorded");
+                tracing::warn!(
+                    "no audit policy file provided (--audit-policy-file), no events will be recorded"
+                );
             }
             return Ok(None);
         };
         let destinations = [log(&options.log, metrics)?, webhook(&options.webhook, metrics, route)?];
         let destinations: Vec<Destination> = destinations.into_iter().flatten().collect();
         if destinations.is_empty() {
+            tracing::warn!(
+                "neither --audit-log-path nor --audit-webhook-config-file is given, no events will be recorded"
+            );
             return Ok(None);
         }
         let recorded_bytes = RecordedBytes::new(MAX_RECORDED_BYTES);

@@ -3,7 +3,7 @@
 use registry_core::api::StatusError;
 use registry_core::rest::Answer;
 use responses::Response;
-use responses::negotiation::Endpoint;
+use responses::negotiation::{Endpoint, Format, ResponseShape};
 
 use super::call::Call;
 use super::options::get_options;
@@ -16,7 +16,8 @@ pub(super) async fn get(call: &Call<'_>) -> Result<Response, StatusError> {
     let output = call.negotiate(Endpoint::Object)?;
     let options = get_options(call.query)?;
     let answer = getter.get(call.context, call.name, &options).await?;
-    if let Answer::Stored(entry) = &answer {
+    let is_encoded = output.format != Format::Json || output.shape != ResponseShape::Whole;
+    if let (Answer::Stored(entry), true) = (&answer, is_encoded) {
         call.context.budget.leave_for_large(entry.json().len()).await;
     }
     object_response(call, &output, answer, http::StatusCode::OK)

@@ -291,9 +291,10 @@ impl Patched<'_> {
         Ok(NewObject { object, empty_fields })
     }
 
-    /// Removes the top-level fields that the patch does not change, and returns them: stored objects of built-in kinds conform.
+    /// Removes the top-level fields that the patch does not change, and returns them: stored objects of built-in kinds
+    /// conform.
     fn take_unpatched(&self, object: &mut Object) -> Vec<(String, Value)> {
-        let patched = self.document.patched_fields().filter(|_| !self.call.route.is_custom());
+        let patched = self.document.patched_fields().filter(|_| self.call.route.path.resource.is_builtin);
         let Some(patched) = patched else { return Vec::new() };
         let is_kept =
             |name: &str| !["apiVersion", "kind", "metadata"].contains(&name) && !patched.contains_key(name);

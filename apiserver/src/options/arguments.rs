@@ -127,13 +127,17 @@ pub(super) fn rewritten(command: &Command, arguments: impl IntoIterator<Item = O
 fn before_commands(server: &Command, given: Vec<Given>) -> Vec<Given> {
     let mut commands = vec![server];
     let mut place = given.len();
-    for (position, word) in given.iter().enumerate().skip(1).filter(|(_, word)| word.flag.is_none()) {
-        let name = word.arguments.first().and_then(|word| word.to_str());
+    // The word behind a flag of the program's author may be its value.
+    let mut may_be_value = false;
+    for (position, word) in given.iter().enumerate().skip(1) {
+        let text = word.arguments.first().filter(|_| word.flag.is_none()).and_then(|text| text.to_str());
         let parent = commands.last().copied().unwrap_or(server);
-        if let Some(named) = name.and_then(|name| parent.find_subcommand(name)) {
+        let named = text.filter(|_| !may_be_value).and_then(|text| parent.find_subcommand(text));
+        if let Some(named) = named {
             commands.push(named);
             place = place.min(position);
         }
+        may_be_value = text.is_some_and(|text| text.starts_with("--") && !text.contains('='));
     }
     let has =
         |command: &&Command, name: &str| command.get_arguments().any(|flag| flag.get_long() == Some(name));

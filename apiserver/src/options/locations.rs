@@ -28,7 +28,8 @@ pub struct LocationOptions {
     #[arg(long, value_name = "PATH")]
     pub write_kubeconfig: Option<PathBuf>,
 
-    /// File that exists while the server is ready. It contains the URL. One that a killed server left is removed at the start
+    /// File that exists while the server is ready. It contains the URL. One that a killed server left is removed at the
+    /// start
     #[arg(long, value_name = "PATH")]
     pub ready_file: Option<PathBuf>,
 

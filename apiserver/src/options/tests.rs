@@ -133,6 +133,19 @@ fn flags_of_the_server_are_accepted_behind_a_command() {
 }
 
 #[test]
+fn a_value_that_is_named_like_a_command_stays_behind_its_flag() {
+    #[derive(Args, Debug)]
+    struct Own {
+        #[arg(long)]
+        stage: String,
+    }
+    let arguments = ["harbor", "--stage", "test", "--secure-port=7443"].map(OsString::from);
+    let (options, own) = Options::read_extension::<Own>(HARBOR, arguments).unwrap();
+    assert_eq!((options.serving.secure_port, own.stage.as_str()), (7443, "test"));
+    assert!(options.command.is_none());
+}
+
+#[test]
 fn a_kubeconfig_names_a_url() {
     assert!(parse(&["kubeconfig", "--user=jane", "--server=https://[::1]:6443"]).is_ok());
     for other in ["foo", "127.0.0.1:6443", "ftp://host", "https://"] {

@@ -1,5 +1,6 @@
 //! The announcement of the process at its start: in the log, on stdout, and in files.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _};
 use std::path::Path;
@@ -61,7 +62,17 @@ pub(super) fn print(server: &Server, options: &Options) {
         Some(path) => absolute(path),
         None => server.kubeconfig_path().display().to_string(),
     };
+    let kubeconfig = shell_word(&kubeconfig);
     let _ = writeln!(std::io::stdout().lock(), "Serving on {url}, {places}\nexport KUBECONFIG={kubeconfig}");
+}
+
+/// Returns a text as a shell reads it: in quotes if it has other characters than usual paths.
+fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_usual = |character: char| character.is_alphanumeric() || "/._-+@%=:,".contains(character);
+    if text.chars().all(is_usual) {
+        return text.into();
+    }
+    format!("'{}'", text.replace('\'', r"'\''")).into()
 }
 
 /// Removes a file that says that a server is ready and was left by one that was killed.
@@ -125,5 +136,19 @@ pub(super) async fn until_ready(readiness: &Readiness, begun: Instant) {
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(READINESS_PAUSE.1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted_for_a_shell_if_they_have_to_be() {
+        assert_eq!(
+            shell_word("/home/ada/apiserver-data/admin.kubeconfig"),
+            "/home/ada/apiserver-data/admin.kubeconfig"
+        );
+        assert_eq!(shell_word("/my data/it's"), r"'/my data/it'\''s'");
     }
 }

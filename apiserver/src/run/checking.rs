@@ -7,6 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::Mutex;
 use registry_core::api::GroupResource;
+use registry_core::codec::{DecodeError, stored};
 use registry_core::metrics::TransformMetrics;
 use registry_core::registry::StorageMap;
 use registry_core::registry::storage_map::OpenStorage;
@@ -16,7 +17,6 @@ use registry_core::storage::transfer::Source;
 use registry_core::storage::transform::{Identity, Transformer as _};
 use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{AttributesOf as _, CanonicalForm, Interface, StorageError};
-use serde::Deserialize;
 
 use crate::encryption::Encryption;
 use crate::options::{Options, StoreLocation};
@@ -57,22 +57,9 @@ enum Unreadable {
     #[error("{0}")]
     Value(#[from] registry_core::storage::InvalidValue),
     #[error("it is no JSON object: {0}")]
-    Json(#[from] serde_json::Error),
+    Json(#[from] DecodeError),
     #[error("it is the object {0:?}, which belongs to another key")]
     OtherName(String),
-}
-
-/// The name in an object.
-#[derive(Deserialize)]
-struct Named {
-    #[serde(default)]
-    metadata: Metadata,
-}
-
-#[derive(Default, Deserialize)]
-struct Metadata {
-    #[serde(default)]
-    name: String,
 }
 
 /// Reads a whole store and decodes its values, and reports what is damaged. Changes nothing.
@@ -212,10 +199,11 @@ impl Decoder {
                 shown
             }
         };
-        let Named { metadata } = serde_json::from_slice(&shown)?;
+        // The whole object, as a request for it decodes it.
+        let object = stored::decode(&shown)?;
         let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
-        if !metadata.name.is_empty() && metadata.name != name {
-            return Err(Unreadable::OtherName(metadata.name));
+        if !object.name().is_empty() && object.name() != name {
+            return Err(Unreadable::OtherName(object.name().to_owned()));
         }
         self.decoded += 1;
         Ok(())

@@ -125,7 +125,8 @@ fn may_evaluate(info: &RequestInfo) -> bool {
 /// Returns whether the response to a request is an object that may be encoded for it: stored objects are in JSON.
 fn is_encoded(info: &RequestInfo, headers: &HeaderMap) -> bool {
     let is_other = |accepted: &HeaderValue| accepted != "application/json" && accepted != "*/*";
-    info.verb == Verb::Get && info.resource.is_some() && headers.get(ACCEPT).is_some_and(is_other)
+    let is_object = info.verb == Verb::Get && info.resource.is_some() && !info.is_long_running();
+    is_object && headers.get(ACCEPT).is_some_and(is_other)
 }
 
 /// Returns whether a request has a large body that is read as a whole.
@@ -280,6 +281,7 @@ mod tests {
             ("DELETE", "application/json", 1 << 20, THREAD_NAME),
             ("GET", "application/yaml", 1 << 20, THREAD_NAME),
             ("GET", "application/json", 1 << 20, here.as_str()),
+            ("GET", "*/*", 1 << 20, here.as_str()),
         ] {
             let request = Request::builder().method(method).uri(path(size_bytes)).header(ACCEPT, accepted);
             let info = RequestInfo::parse(request.method_ref().unwrap(), request.uri_ref().unwrap());

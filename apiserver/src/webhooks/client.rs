@@ -113,8 +113,9 @@ fn settings(
     Ok(settings)
 }
 
-/// Returns the path that client-go requests for the path of a URL: decoded, without empty segments and `.`, without the segment
-/// before each `..`, and encoded as Go does. Servers answer other paths with redirects, which a webhook's client does not follow.
+/// Returns the path that client-go requests for the path of a URL: decoded, without empty segments and `.`, without the
+/// segment before each `..`, and encoded as Go does. Servers answer other paths with redirects, which a webhook's client
+/// does not follow.
 ///
 /// Kubernetes concept: `NewRequest` of `k8s.io/client-go/rest`, `URL.EscapedPath` of Go's `net/url`.
 fn requested_path(path: &str) -> String {

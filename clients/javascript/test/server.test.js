@@ -112,7 +112,11 @@ test('a program that is not there is an error', async () => {
   try {
     assert.throws(findServer, /ORLOP_BIN=\/nonexistent\/apiserver/);
   } finally {
-    process.env.ORLOP_BIN = present;
+    if (present === undefined) {
+      delete process.env.ORLOP_BIN;
+    } else {
+      process.env.ORLOP_BIN = present;
+    }
   }
   await assert.rejects(TestServer.start({ server: '/nonexistent/apiserver' }), StartError);
 });

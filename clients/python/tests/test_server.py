@@ -1,5 +1,6 @@
 """The package against a real server: ORLOP_BIN names it."""
 
+import json
 import os
 import pathlib
 import signal
@@ -11,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import kubernetes
 import pytest
+import yaml
 
 from orlop_test import ApiError, StartError, TestServer
 
@@ -63,6 +65,19 @@ def test_definitions_are_served_when_they_have_been_created(orlop):
     assert "spec.size in body should be greater than or equal to 1" in str(refused.value)
     widget["spec"]["size"] = 1
     assert orlop.request("POST", path, widget)["spec"] == {"size": 1}
+
+
+@pytest.mark.parametrize("form", ["one line of JSON", "a comment behind the kind"])
+def test_definitions_are_found_in_every_notation(tmp_path, form):
+    text = WIDGETS.read_text().replace("widget", "gadget").replace("Widget", "Gadget")
+    if form == "one line of JSON":
+        text = json.dumps(yaml.safe_load(text))
+    else:
+        text = text.replace("kind: CustomResourceDefinition", "kind: CustomResourceDefinition # of gadgets")
+    file = tmp_path / "gadgets.yaml"
+    file.write_text(text)
+    with TestServer() as fresh:
+        assert fresh.create_crds([file]) == ["gadgets.example.com"]
 
 
 def test_a_file_without_definitions_is_an_error(orlop, tmp_path):

@@ -371,8 +371,8 @@ impl ObjectType {
 /// Maximum length of the name of a type, in bytes.
 const MAX_NAME_BYTES: usize = 4096;
 
-/// Returns the name of the type of a field, of an element or of a value. One that is too long is replaced by another one, which no
-/// other type has: a schema can have thousands of fields below a field whose name is as long as the request.
+/// Returns the name of the type of a field, of an element or of a value. One that is too long is replaced by another one,
+/// which no other type has: a schema can have thousands of fields below a field whose name is as long as the request.
 pub(crate) fn member_name(of: &str, member: &str) -> String {
     static NUMBER: AtomicU64 = AtomicU64::new(1);
     if of.len() + member.len() < MAX_NAME_BYTES {

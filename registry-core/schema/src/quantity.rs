@@ -127,8 +127,8 @@ impl Quantity {
         if self.negative { -amount } else { amount }
     }
 
-    /// Returns the sum, in the notation of this quantity. It is exact, unless one of them is more than 10¹⁰⁰⁰ times as large:
-    /// then it is that one.
+    /// Returns the sum, in the notation of this quantity. It is exact if both have at most 1,000 digits, from the first to the
+    /// last decimal place of either; otherwise it is the larger one.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         if let (Some(nanos), Some(more)) = (self.nanos(), other.nanos())
@@ -144,6 +144,15 @@ impl Quantity {
             (self.negative, self.amount.minus(&other.amount))
         };
         Self { negative, amount, format: self.format, text: None }
+    }
+
+    /// Returns how many times as large as another quantity it is: exactly, if both are a number of nanos.
+    #[expect(clippy::cast_precision_loss, reason = "a ratio is compared, and shown with six digits")]
+    pub fn ratio_to(&self, other: &Self) -> f64 {
+        match (self.nanos(), other.nanos()) {
+            (Some(nanos), Some(others)) => nanos as f64 / others as f64,
+            _ => self.to_f64() / other.to_f64(),
+        }
     }
 
     /// Returns the difference, in the notation of this quantity; as exact as a [sum](Self::plus).
@@ -279,12 +288,22 @@ mod tests {
     }
 
     #[test]
-    fn huge_exponents_cost_nothing() {
+    fn ratios_are_exact() {
+        for (first, second, ratio) in [("300m", "100m", 3.0), ("35m", "5m", 7.0), ("1e40", "1e39", 10.0)] {
+            let found = quantity(first).ratio_to(&quantity(second));
+            assert!((found - ratio).abs() < f64::EPSILON, "{first} / {second} = {found}");
+        }
+    }
+
+    #[test]
+    fn huge_exponents_and_many_digits_cost_nothing() {
         let huge = quantity("1e2000000000");
         assert_eq!(huge.plus(&quantity("1")), huge.minus(&quantity("-1")));
         assert!(quantity("1").plus(&huge).compare(&huge).is_eq());
         assert!(quantity("1").minus(&huge).is_negative());
         assert_eq!((huge.to_f64(), quantity("-1500m").to_f64()), (f64::INFINITY, -1.5));
+        let long = quantity(&"9".repeat(1_000_000));
+        assert!(long.plus(&quantity("1")).compare(&long).is_eq() && long.minus(&long).is_zero());
         assert!(quantity("-0").is_zero() && !quantity("-0").is_negative() && !quantity("0").is_positive());
     }
 }

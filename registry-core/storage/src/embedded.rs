@@ -133,9 +133,8 @@ pub enum OpenError {
     },
     /// The data on disk differs from what was written. Not retryable.
     #[error(
-        "the store in {} is damaged: {reason}. It is not opened, so that no data is lost: `apiserver storage check` \
-         reports all damage and changes nothing; to recover, move the directory away and restore the newest backup \
-         with `apiserver storage restore`",
+        "the store in {} is damaged: {reason}. It is not opened, so that no data is lost: to recover, move the directory \
+         away and restore the newest backup with `apiserver storage restore`",
         directory.display()
     )]
     Damaged {

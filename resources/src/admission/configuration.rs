@@ -40,7 +40,7 @@ pub struct AdmissionConfiguration {
 
 /// The file as it is written.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, expecting = "an AdmissionConfiguration")]
 struct Written {
     #[serde(rename = "apiVersion")]
     api_version: String,
@@ -50,7 +50,7 @@ struct Written {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a plug-in with its configuration")]
 struct WrittenPlugin {
     name: String,
     #[serde(default)]

@@ -152,9 +152,14 @@ fn mended_role(present: &Object, wanted: &Object) -> Option<Object> {
     if ClusterRole(wanted).aggregation_rule().exists() {
         add_elements(&mut role, wanted, &["aggregationRule", "clusterRoleSelectors"]);
     } else {
-        // A role with so many rules that they cannot be compared stays as it is.
-        let missing = Held::from_rules(rules(present)).missing(rules(wanted)).rules().unwrap_or_default();
-        if !missing.is_empty() {
+        let missing = Held::from_rules(rules(present)).missing(rules(wanted)).rules();
+        if missing.is_none() {
+            tracing::warn!(
+                role = present.name(),
+                "it has too many rules, or lacks too many, to be completed"
+            );
+        }
+        if let Some(missing) = missing.filter(|missing| !missing.is_empty()) {
             let all = rules(present).iter().cloned().chain(missing).collect();
             role.set(&["rules"], Value::Array(all));
         }

@@ -192,7 +192,8 @@ impl MutatingPolicies {
         Ok(())
     }
 
-    /// Applies the mutations of one policy to the object of the subject, and returns what it becomes; `None` if it stays as it is.
+    /// Applies the mutations of one policy to the object of the subject, and returns what it becomes; `None` if it stays as
+    /// it is.
     async fn mutated(
         &self,
         write: &Write<'_>,

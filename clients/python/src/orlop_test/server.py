@@ -246,4 +246,4 @@ def _definitions(path: pathlib.Path) -> list[str]:
     return found
 
 
-_IS_DEFINITION = re.compile(r"""(?m)^\s*["']?kind["']?\s*:\s*["']?CustomResourceDefinition["']?\s*,?\s*$""")
+_IS_DEFINITION = re.compile(r"""(?m)(?:^|[{,\s])["']?kind["']?\s*:\s*["']?CustomResourceDefinition["']?\s*(?:[,}#]|$)""")

@@ -92,14 +92,19 @@ impl Decimal {
         10_i128.checked_pow(shift)?.checked_mul(self.digits.parse().ok()?)
     }
 
-    /// Returns the sum. If one number is beyond comparison larger, it is the sum.
+    /// Returns the sum. If it would have too many digits, it is the larger number.
     pub(super) fn plus(&self, other: &Self) -> Self {
-        let Some((left, right, exponent)) = self.aligned(other) else { return self.larger(other).clone() };
+        let Some((left, right, exponent)) = self.aligned(other) else {
+            return if self.compare(other).is_lt() { other } else { self }.clone();
+        };
         Self::trimmed(&sum(&left, &right), exponent)
     }
 
-    /// Returns the difference to a number that is not larger.
+    /// Returns the difference to a number that is not larger. If that would have too many digits, it is this number.
     pub(super) fn minus(&self, other: &Self) -> Self {
+        if self == other {
+            return Self::trimmed("", 0);
+        }
         let Some((left, right, exponent)) = self.aligned(other) else { return self.clone() };
         Self::trimmed(&difference(&left, &right), exponent)
     }
@@ -109,18 +114,14 @@ impl Decimal {
         format!("0{}e{}", self.digits, self.exponent).parse().unwrap_or(f64::INFINITY)
     }
 
-    fn larger<'d>(&'d self, other: &'d Self) -> &'d Self {
-        if self.compare(other).is_lt() { other } else { self }
-    }
-
-    /// Returns the digits of both numbers, as many of each, and the exponent of the last ones. `None` if they would be too many,
-    /// because an exponent is huge.
+    /// Returns the digits of both numbers, as many of each, and the exponent of the last ones. `None` if they would be too
+    /// many: a client can send any number of digits, and any exponent.
     fn aligned(&self, other: &Self) -> Option<(String, String, i64)> {
         const MOST: usize = 1_000;
         let exponent = self.exponent.min(other.exponent);
         let padded = |number: &Self| {
             let zeros = usize::try_from(number.exponent.checked_sub(exponent)?).ok()?;
-            let fits = number.digits.len().checked_add(zeros)? <= MOST.max(number.digits.len());
+            let fits = number.digits.len().checked_add(zeros)? <= MOST;
             fits.then(|| format!("{}{}", number.digits, "0".repeat(zeros)))
         };
         let (left, right) = (padded(self)?, padded(other)?);

@@ -13,6 +13,8 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, Shared, WeakShared};
 use parking_lot::Mutex;
 use prost::Message as _;
 use tokio::time::Instant;
@@ -32,6 +34,8 @@ const WRITE_TTL: Duration = Duration::from_mins(3);
 const CACHE_TTL: Duration = Duration::from_hours(24);
 /// Maximum number of decrypted seeds that are kept.
 const MAX_CACHED: usize = 1024;
+/// Maximum length of a service's text in a message, in characters: each check that fails logs it.
+const MAX_SHOWN_CHARS: usize = 1_024;
 /// Length of a seed, in bytes.
 const SEED_BYTES: usize = 32;
 
@@ -124,11 +128,14 @@ pub struct Kms {
     /// The key that encrypts new values; `None` before the first successful check.
     state: ArcSwapOption<WriteState>,
     cache: Mutex<HashMap<CacheKey, Cached>>,
-    /// Held during calls for reads, so that values with the same seed need one.
-    calling: tokio::sync::Mutex<()>,
+    /// The calls for reads that are under way: values with the same seed wait for one, and share its failure too.
+    calls: Mutex<HashMap<CacheKey, WeakShared<Decryption>>>,
     /// The failure of the last check.
     failure: Mutex<Option<String>>,
 }
+
+/// A call that decrypts a seed.
+type Decryption = BoxFuture<'static, Result<Arc<Source>, TransformError>>;
 
 struct WriteState {
     source: Arc<Source>,
@@ -157,7 +164,7 @@ impl Kms {
             service,
             state: ArcSwapOption::empty(),
             cache: Mutex::default(),
-            calling: tokio::sync::Mutex::default(),
+            calls: Mutex::default(),
             failure: Mutex::new(Some("it was not checked yet".to_owned())),
         }
     }
@@ -190,11 +197,12 @@ impl Kms {
 
     /// Uses the service if it is healthy.
     async fn adopt(&self, status: KmsStatus) -> Result<(), KmsProblem> {
+        let shown = |text: &str| -> String { text.chars().take(MAX_SHOWN_CHARS).collect() };
         if status.healthz != "ok" {
-            return Err(KmsProblem::Health(status.healthz));
+            return Err(KmsProblem::Health(shown(&status.healthz)));
         }
         if !matches!(status.version.as_str(), "v2" | "v2beta1") {
-            return Err(KmsProblem::Version(status.version));
+            return Err(KmsProblem::Version(shown(&status.version)));
         }
         check_key_id(&status.key_id)?;
         self.follow(&status.key_id).await
@@ -222,20 +230,31 @@ impl Kms {
     }
 
     /// Returns the decrypted seed or key of a value.
-    async fn source_of(&self, key: CacheKey) -> Result<Arc<Source>, TransformError> {
-        if let Some(source) = self.cached(&key) {
+    async fn source_of(&self, key: &CacheKey) -> Result<Arc<Source>, TransformError> {
+        if let Some(source) = self.cached(key) {
             return Ok(source);
         }
-        let _calling = self.calling.lock().await;
-        if let Some(source) = self.cached(&key) {
-            return Ok(source);
+        self.decryption(key).await
+    }
+
+    /// Returns the call for a seed: the one that is under way, or a new one.
+    fn decryption(&self, key: &CacheKey) -> Shared<Decryption> {
+        let mut calls = self.calls.lock();
+        // Of the others, nobody waits for the outcome any more.
+        calls.retain(|_, call| call.upgrade().is_some());
+        if let Some(call) = calls.get(key).and_then(WeakShared::upgrade) {
+            return call;
         }
-        let uid = Uuid::new_v4().to_string();
-        let decrypted = self.service.decrypt(&uid, &key.encrypted).await;
-        let decrypted = decrypted.map_err(|error| TransformError::Service(error.into()))?;
-        let source = Arc::new(Source::from_kind(key.kind, &decrypted)?);
-        self.keep(key, source.clone());
-        Ok(source)
+        let (service, wanted) = (self.service.clone(), key.clone());
+        let call = async move {
+            let uid = Uuid::new_v4().to_string();
+            let decrypted = service.decrypt(&uid, &wanted.encrypted).await;
+            let decrypted = decrypted.map_err(|error| TransformError::Service(error.into()))?;
+            Ok(Arc::new(Source::from_kind(wanted.kind, &decrypted)?))
+        };
+        let call = call.boxed().shared();
+        calls.extend(call.downgrade().map(|weak| (key.clone(), weak)));
+        call
     }
 
     fn cached(&self, key: &CacheKey) -> Option<Arc<Source>> {
@@ -267,8 +286,14 @@ impl Transformer for Kms {
         let state = self.state.load_full();
         let is_current =
             kind == source::SEED && state.is_some_and(|state| state.encrypted.key_id == encrypted.key_id);
-        let source = self.source_of(CacheKey { kind, encrypted }).await?;
-        Ok(Plain { value: source.open(&data, context)?.into(), stale: !is_current })
+        let key = CacheKey { kind, encrypted };
+        let source = self.source_of(&key).await?;
+        let value = source.open(&data, context)?.into();
+        // Only now it is known that the service has decrypted it right.
+        if self.cached(&key).is_none() {
+            self.keep(key, source);
+        }
+        Ok(Plain { value, stale: !is_current })
     }
 
     async fn to_storage(&self, plain: Bytes, context: &str) -> Result<Bytes, TransformError> {

@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use super::aes::{Cbc, Gcm};
 use super::kms::{Kms, KmsCiphertext, KmsService, KmsStatus, ServiceError};
@@ -119,6 +120,17 @@ async fn the_first_provider_writes_and_all_of_them_read() {
 struct Scripted {
     status: Mutex<KmsStatus>,
     calls: AtomicUsize,
+    /// What happens to calls that decrypt.
+    fault: Mutex<Option<Fault>>,
+}
+
+/// A fault of a service.
+#[derive(Clone, Copy)]
+enum Fault {
+    /// The call fails after three seconds.
+    Hangs,
+    /// The seed is wrong.
+    Lies,
 }
 
 #[async_trait]
@@ -135,6 +147,15 @@ impl KmsService for Scripted {
 
     async fn decrypt(&self, _: &str, encrypted: &KmsCiphertext) -> Result<Vec<u8>, ServiceError> {
         self.calls.fetch_add(1, Ordering::Relaxed);
+        let fault = *self.fault.lock();
+        match fault {
+            Some(Fault::Hangs) => {
+                tokio::time::sleep(Duration::from_secs(3)).await;
+                return Err("timed out".into());
+            }
+            Some(Fault::Lies) => return Ok(vec![0; 32]),
+            None => {}
+        }
         if encrypted.annotations.get("a.example.com").map(Vec::as_slice) != Some(b"1") {
             return Err("there is no annotation".into());
         }
@@ -177,6 +198,41 @@ async fn a_seed_is_used_until_the_services_key_changes() {
     for length in 0..stored.len() {
         assert!(kms.from_storage(stored.slice(..length), CONTEXT).await.is_err());
     }
+}
+
+/// Returns a value that another server has written with this service, and a server that does not know its seed yet.
+async fn written_elsewhere(service: &Arc<Scripted>) -> (Bytes, Kms) {
+    service.set("v2", "ok", "one");
+    let other = Kms::new("k", service.clone());
+    other.check().await.unwrap();
+    let stored = other.to_storage(Bytes::from_static(b"{}"), CONTEXT).await.unwrap();
+    (stored, Kms::new("k", service.clone()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn reads_wait_together_for_a_service_that_hangs() {
+    let service = Arc::new(Scripted::default());
+    let (stored, kms) = written_elsewhere(&service).await;
+    *service.fault.lock() = Some(Fault::Hangs);
+    let begun = tokio::time::Instant::now();
+    let reads = (0..12).map(|_| kms.from_storage(stored.clone(), CONTEXT));
+    for read in futures::future::join_all(reads).await {
+        assert_eq!(read.unwrap_err().to_string(), "failed to decrypt DEK, error: timed out");
+    }
+    assert_eq!((begun.elapsed().as_secs(), service.calls.load(Ordering::Relaxed)), (3, 1));
+
+    *service.fault.lock() = None;
+    assert!(kms.from_storage(stored, CONTEXT).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_wrong_seed_is_not_kept() {
+    let service = Arc::new(Scripted::default());
+    let (stored, kms) = written_elsewhere(&service).await;
+    *service.fault.lock() = Some(Fault::Lies);
+    assert!(kms.from_storage(stored.clone(), CONTEXT).await.is_err());
+    *service.fault.lock() = None;
+    assert!(kms.from_storage(stored, CONTEXT).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]

@@ -89,17 +89,14 @@ fn too_far_apart(
     requests: &Amounts,
     limits: &Amounts,
 ) -> Option<String> {
-    let number =
-        |amounts: &Amounts| amounts.get(name).filter(|amount| !amount.is_zero()).map(Quantity::to_f64);
-    let Some(request) = number(requests) else {
+    let Some(request) = requests.get(name).filter(|amount| !amount.is_zero()) else {
         return Some(format!("{rule}, but no request is specified or request is 0"));
     };
-    let Some(limit) = number(limits) else {
+    let Some(limit) = limits.get(name).filter(|amount| !amount.is_zero()) else {
         return Some(format!("{rule}, but no limit is specified or limit is 0"));
     };
-    let most = bound.to_f64();
-    let ratio = limit / request;
-    (ratio > most).then(|| format!("{rule}, but provided ratio is {ratio:.6}"))
+    let ratio = limit.ratio_to(request);
+    (ratio > bound.ratio_to(&Quantity::whole(1))).then(|| format!("{rule}, but provided ratio is {ratio:.6}"))
 }
 
 #[cfg(test)]

@@ -105,11 +105,11 @@ impl PodSecuritySettings {
         if policy.is_privileged() || policy.is_equivalent(self.defaults) {
             return None;
         }
-        let bars = [("enforce", policy.enforce), ("audit", policy.audit), ("warn", policy.warn)];
+        let modes = [("enforce", policy.enforce), ("audit", policy.audit), ("warn", policy.warn)];
         let is_labelled = |mode: &str| {
             label(namespace, mode).is_some() || label(namespace, &format!("{mode}-version")).is_some()
         };
-        let ignored: Vec<String> = bars
+        let ignored: Vec<String> = modes
             .into_iter()
             .filter(|(mode, required)| required.level != Level::Privileged && is_labelled(mode))
             .map(|(mode, required)| format!("{mode}={required}"))

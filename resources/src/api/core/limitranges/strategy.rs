@@ -6,13 +6,14 @@ use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
+use registry_core::schema::Quantity;
 use resource_views::core::v1::{LimitRange, LimitRangeItem, LimitRangeItemMut, LimitRangeMut};
 use resource_views::slot::{Fields, Slot};
 use resource_views::{Map, Quantity as Amount};
 
 use crate::api::core::pod_spec::validation;
 
-/// Nanounits per unit.
+/// The types of a limit.
 const TYPES: [&str; 3] = ["Container", "Pod", "PersistentVolumeClaim"];
 
 /// Defaults that depend on each other, and their order.
@@ -174,16 +175,15 @@ fn check_order(limit: &LimitRangeItem<'_, '_>, errors: &mut ErrorList) {
 fn check_ratios(limit: &LimitRangeItem<'_, '_>, errors: &mut ErrorList) {
     let least = limit.min();
     let most = limit.max();
-    let number = |amount: &Amount<'_, '_>| amount.quantity().map(|amount| amount.to_f64());
+    let one = Quantity::whole(1);
     for (resource, ratio) in limit.max_limit_request_ratio().entries() {
-        let Some(wanted) = number(&ratio) else { continue };
+        let Some(wanted) = ratio.quantity().map(|wanted| wanted.ratio_to(&one)) else { continue };
         if wanted < 1.0 {
             errors.push(ratio.invalid(format!("ratio {} is less than 1", ratio.text())));
         }
-        let (Some(low), Some(high)) = (number(&least.entry(resource)), number(&most.entry(resource))) else {
-            continue;
-        };
-        let apart = high / low;
+        let bounds = (least.entry(resource).quantity(), most.entry(resource).quantity());
+        let (Some(low), Some(high)) = bounds else { continue };
+        let apart = high.ratio_to(&low);
         if wanted > apart {
             errors
                 .push(ratio.invalid(format!("ratio {} is greater than max/min = {apart:.6}", ratio.text())));

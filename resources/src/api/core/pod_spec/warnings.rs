@@ -33,7 +33,7 @@ const OLD_ANNOTATIONS: [(&str, &str); 3] = [
     ),
 ];
 
-/// Annotations that precede the field for seccomp profiles: for the pod, and (a prefix) for a container.
+/// The ends of warnings about annotations that precede fields.
 const SECCOMP_FIELD: &str = "non-functional in v1.27+; use the \"seccompProfile\" field instead";
 const APPARMOR_FIELD: &str = "deprecated since v1.30; use the \"appArmorProfile\" field instead";
 

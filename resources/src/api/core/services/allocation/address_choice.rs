@@ -21,6 +21,7 @@ use crate::api::core::services::ranges::{NodePort, ServiceRange, family_of};
 
 const ADDRESS: [&str; 2] = ["spec", "clusterIP"];
 const ADDRESSES: [&str; 2] = ["spec", "clusterIPs"];
+
 /// The reason to refuse a service.
 pub(super) struct Refusal {
     pub(super) failure: StatusError,

@@ -28,7 +28,6 @@ const MANAGER: &str = "ipallocator.k8s.io";
 const REMOVAL_WAIT: Duration = Duration::from_secs(1);
 /// Initial pause after a failed removal.
 const FIRST_REMOVAL_PAUSE: Duration = Duration::from_millis(20);
-
 /// Maximum pause after a failed removal.
 const MAX_REMOVAL_PAUSE: Duration = Duration::from_secs(5);
 /// Maximum number of concurrent removals.

@@ -150,7 +150,7 @@ async fn abandoned_creations_give_back_their_addresses() {
     // A chosen address could be the one that is asked for below.
     cluster.create("first", address_spec("10.0.0.8")).await.unwrap();
     let address = address_spec("10.0.0.9");
-    let allocations =
+    let is_claimed =
         |cluster: &Cluster| cluster.repair.0.allocations().is_claimed("10.0.0.9".parse().unwrap());
     switch.stalls.store(true, Ordering::SeqCst);
     {
@@ -160,7 +160,7 @@ async fn abandoned_creations_give_back_their_addresses() {
             assert!(futures::poll!(&mut creation).is_pending());
             tokio::task::yield_now().await;
         }
-        assert!(allocations(&cluster), "claimed while it waits");
+        assert!(is_claimed(&cluster), "claimed while it waits");
     }
     switch.stalls.store(false, Ordering::SeqCst);
     switch.going_on.notify_waiters();

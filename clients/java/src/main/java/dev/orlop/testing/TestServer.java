@@ -46,7 +46,7 @@ public final class TestServer implements AutoCloseable {
     private static final long STOP_TIMEOUT_SECONDS = 5;
 
     private static final Pattern IS_DEFINITION =
-            Pattern.compile("(?m)^\\s*[\"']?kind[\"']?\\s*:\\s*[\"']?CustomResourceDefinition[\"']?\\s*,?\\s*$");
+            Pattern.compile("(?m)(?:^|[{,\\s])[\"']?kind[\"']?\\s*:\\s*[\"']?CustomResourceDefinition[\"']?\\s*(?:[,}#]|$)");
     private static final Pattern DOCUMENT_SEPARATOR = Pattern.compile("(?m)^---(?:[ \\t].*)?$");
 
     // Beside the server runs a shell that says where the kubeconfig is, and then waits for the end of its standard input. That is a
