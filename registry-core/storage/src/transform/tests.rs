@@ -120,7 +120,7 @@ async fn the_first_provider_writes_and_all_of_them_read() {
 struct Scripted {
     status: Mutex<KmsStatus>,
     calls: AtomicUsize,
-    /// What happens to calls that decrypt.
+    /// The fault of calls that decrypt.
     fault: Mutex<Option<Fault>>,
 }
 

@@ -175,9 +175,9 @@ fn check_order(limit: &LimitRangeItem<'_, '_>, errors: &mut ErrorList) {
 fn check_ratios(limit: &LimitRangeItem<'_, '_>, errors: &mut ErrorList) {
     let least = limit.min();
     let most = limit.max();
-    let one = Quantity::whole(1);
+    let equal = Quantity::whole(1);
     for (resource, ratio) in limit.max_limit_request_ratio().entries() {
-        let Some(wanted) = ratio.quantity().map(|wanted| wanted.ratio_to(&one)) else { continue };
+        let Some(wanted) = ratio.quantity().map(|wanted| wanted.ratio_to(&equal)) else { continue };
         if wanted < 1.0 {
             errors.push(ratio.invalid(format!("ratio {} is less than 1", ratio.text())));
         }
