@@ -69,7 +69,7 @@ def test_definitions_are_served_when_they_have_been_created(orlop):
 
 @pytest.mark.parametrize("form", ["one line of JSON", "a comment behind the kind"])
 def test_definitions_are_found_in_every_notation(tmp_path, form):
-    text = WIDGETS.read_text().replace("widget", "gadget").replace("Widget", "Gadget")
+    _, text = WIDGETS.read_text().replace("widget", "gadget").replace("Widget", "Gadget").split("---\n")
     if form == "one line of JSON":
         text = json.dumps(yaml.safe_load(text))
     else:

@@ -172,7 +172,7 @@ impl Entry {
     /// Decodes `metadata` without the managers of fields, which are most of it. `None` if the JSON is not canonical, or the
     /// metadata is no `T`.
     pub fn decode_metadata<T: DeserializeOwned>(&self) -> Option<T> {
-        let mut scanner = Scanner::new(self.metadata()?)?;
+        let mut scanner = Scanner::new(self.metadata_onward()?)?;
         let mut decoded = String::with_capacity(512);
         let mut has_next = scanner.open()?;
         while has_next {

@@ -18,7 +18,7 @@ mod errors;
 mod order;
 pub(super) mod parts;
 pub mod scan;
-mod words;
+pub(super) mod words;
 pub(super) mod write;
 
 pub use crate::scalars::type_name;

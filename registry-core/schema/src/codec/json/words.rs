@@ -6,7 +6,7 @@ const ONES: u64 = u64::MAX / 255;
 const HIGH_BITS: u64 = ONES << 7;
 
 /// Returns the position of the first quote or backslash.
-pub(super) fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
+pub(in crate::codec) fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
     let (words, rest) = bytes.as_chunks::<8>();
     for (place, word) in words.iter().enumerate() {
         let found = quotes_and_backslashes(u64::from_le_bytes(*word));
@@ -20,13 +20,21 @@ pub(super) fn quote_or_backslash(bytes: &[u8]) -> Option<usize> {
 
 /// Whether a string has bytes that are escaped in JSON: quotes, backslashes and control characters.
 pub(super) fn has_escapes(bytes: &[u8]) -> bool {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let in_words = words.iter().any(|word| {
-        let word = u64::from_le_bytes(*word);
-        let controls = word.wrapping_sub(ONES * u64::from(b' ')) & !word & HIGH_BITS;
-        (quotes_and_backslashes(word) | controls) != 0
-    });
-    in_words || rest.iter().any(|byte| matches!(byte, b'"' | b'\\' | ..b' '))
+    if let Some(end) = bytes.last_chunk::<8>() {
+        // The last eight bytes may be looked at twice.
+        return bytes.as_chunks::<8>().0.iter().any(|word| escapes(*word) != 0) || escapes(*end) != 0;
+    }
+    if let (Some([a, b, c, d]), Some([e, f, g, h])) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        return escapes([*a, *b, *c, *d, *e, *f, *g, *h]) != 0;
+    }
+    bytes.iter().any(|byte| matches!(byte, b'"' | b'\\' | ..b' '))
+}
+
+/// Returns 0 if none of the bytes is escaped.
+const fn escapes(word: [u8; 8]) -> u64 {
+    let word = u64::from_le_bytes(word);
+    let controls = word.wrapping_sub(ONES * b' ' as u64) & !word & HIGH_BITS;
+    quotes_and_backslashes(word) | controls
 }
 
 /// Returns a number whose lowest bit that is set is the highest bit of the first quote or backslash; 0 if there is none.

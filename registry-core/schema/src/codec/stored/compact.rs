@@ -1,5 +1,7 @@
 //! Finds parts of objects in JSON without white space, without parsing it.
 
+use crate::codec::json::words::quote_or_backslash;
+
 pub(super) const METADATA: &[u8] = b"\"metadata\":{";
 /// The key of the metadata.
 pub const METADATA_KEY: &[u8] = b"\"metadata\":";
@@ -47,25 +49,38 @@ fn after_string(text: &[u8]) -> Option<&[u8]> {
 /// Returns the length of the JSON value at the start of the bytes.
 pub fn value_len(bytes: &[u8]) -> Option<usize> {
     let mut depth = 0_usize;
-    let mut in_string = false;
-    let mut escaped = false;
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_string => escaped = true,
-            b'"' => in_string = !in_string,
-            _ if in_string => {}
+    let mut at = 0;
+    loop {
+        match bytes.get(at)? {
+            b'"' => {
+                at = string_end(bytes, at)?;
+                if depth == 0 {
+                    return Some(at);
+                }
+                continue;
+            }
             b'{' | b'[' => depth += 1,
-            b'}' | b']' if depth > 0 => depth -= 1,
+            b'}' | b']' if depth > 1 => depth -= 1,
+            b'}' | b']' if depth == 1 => return Some(at + 1),
             // The end of a number or literal.
             b'}' | b']' | b',' if depth == 0 => return (at > 0).then_some(at),
-            _ => continue,
+            _ => {}
         }
-        if depth == 0 && !in_string {
+        at += 1;
+    }
+}
+
+/// Returns the place after the string that begins at this one.
+fn string_end(bytes: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + 1;
+    loop {
+        at += quote_or_backslash(bytes.get(at..)?)?;
+        if bytes.get(at)? == &b'"' {
             return Some(at + 1);
         }
+        // The character behind a backslash ends no string.
+        at += 2;
     }
-    None
 }
 
 #[cfg(test)]
