@@ -148,18 +148,29 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let log = super::super::tests::log_with_tables(home.path());
         let keyspace = home.path().join("log/keyspaces/1");
-        let current = std::fs::read(keyspace.join("current")).unwrap();
-        let version = u64::from_le_bytes(current[..8].try_into().unwrap());
-        let manifest = std::fs::read(keyspace.join(format!("v{version}"))).unwrap();
-        let mut listed = tables(&manifest).unwrap();
-        listed.sort_unstable();
-        let mut present: Vec<u64> = std::fs::read_dir(keyspace.join("tables"))
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().to_str().unwrap().parse().unwrap())
-            .collect();
-        present.sort_unstable();
-        assert!(!listed.is_empty());
-        assert_eq!(listed, present);
+        let read = || {
+            let current = std::fs::read(keyspace.join("current")).unwrap();
+            let version = u64::from_le_bytes(current[..8].try_into().unwrap());
+            let manifest = std::fs::read(keyspace.join(format!("v{version}"))).ok()?;
+            let mut listed = tables(&manifest).unwrap();
+            listed.sort_unstable();
+            let mut present: Vec<u64> = std::fs::read_dir(keyspace.join("tables"))
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().to_str().unwrap().parse().unwrap())
+                .collect();
+            present.sort_unstable();
+            Some((listed, present))
+        };
+        // The log compacts its tables in the background: they may change between two reads.
+        let begun = std::time::Instant::now();
+        loop {
+            let seen = read();
+            if seen.as_ref().is_some_and(|(listed, present)| !listed.is_empty() && listed == present) {
+                break;
+            }
+            assert!(begun.elapsed() < std::time::Duration::from_secs(10), "listed and present: {seen:?}");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
         log.close();
     }
 }
