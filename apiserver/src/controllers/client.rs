@@ -61,7 +61,7 @@ pub(super) enum Propagation {
 
 impl Client {
     /// Creates the client of a service account in `kube-system`: the name that kube-controller-manager gives the controller.
-    /// What it does is audited.
+    /// Its requests are audited.
     pub(super) fn for_account<D: Dispatch>(
         handler: Arc<D>,
         auditor: Option<Arc<Auditor>>,

@@ -95,7 +95,7 @@ pub(super) struct UserShare<'a> {
     load: Arc<UserLoad>,
 }
 
-/// The part of a shared resource that a user takes for one request. Dropping it gives it back.
+/// A share of the places, or of the bytes of bodies, that one request of a user occupies. It is released when dropped.
 pub(super) struct TakenShare {
     shares: Arc<Shares>,
     load: Arc<UserLoad>,

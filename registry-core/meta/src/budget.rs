@@ -215,8 +215,7 @@ impl Budget {
         let Some(place) = self.place.as_ref().filter(|_| object_bytes >= LARGE_OBJECT_BYTES) else { return };
         if place.0.load(Ordering::Relaxed) != LEFT {
             place.0.store(LEAVES, Ordering::Relaxed);
-            yield_once().await;
-            place.0.store(LEFT, Ordering::Relaxed);
+            place.leave().await;
         }
     }
 
@@ -229,8 +228,7 @@ impl Budget {
         }
         // The request may have moved since, wherever it had to wait. Otherwise it is moved when it is pending now, or stays.
         if place.is_to_leave() {
-            yield_once().await;
-            place.0.store(LEFT, Ordering::Relaxed);
+            place.leave().await;
         }
         true
     }
@@ -242,6 +240,12 @@ impl Place {
     /// Returns whether the request is to leave the threads that serve connections.
     pub fn is_to_leave(&self) -> bool {
         self.0.load(Ordering::Relaxed) == LEAVES
+    }
+
+    /// Is pending once, when whoever polls the request moves it to other threads. Otherwise it stays.
+    async fn leave(&self) {
+        yield_once().await;
+        self.0.store(LEFT, Ordering::Relaxed);
     }
 
     /// Says that the request is on other threads than those that serve connections.

@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::refusal::forbidden;
 
-/// Maximum number of owners whose permissions are looked up for one write. No controller makes objects with more.
+/// Maximum number of owners of one object for which the authorizer is asked. Controllers set fewer.
 const MAX_OWNERS: usize = 100;
 
 /// The plug-in.

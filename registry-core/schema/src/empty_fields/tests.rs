@@ -103,7 +103,7 @@ fn the_length_of_the_paths_is_bounded() {
     let restored = seen.get(&["spec", "parts"]).and_then(Value::as_array).unwrap();
     let restored = restored.iter().filter(|part| part.get("items").is_some()).count();
     assert!((500..10_000).contains(&restored), "{restored}");
-    // What is too long is not copied either, which would take minutes here.
+    // Paths beyond the limit are not copied: that would take minutes here.
     let parts = vec![json!({"always": ["a"], "items": []}); 100_000];
     let named = json!({"a".repeat(1 << 20): {"always": ["a"], "parts": parts}});
     let (_, empty) = conformed(&json!({"spec": {"always": ["a"], "named": named}}));

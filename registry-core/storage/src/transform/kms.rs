@@ -128,7 +128,7 @@ pub struct Kms {
     /// The key that encrypts new values; `None` before the first successful check.
     state: ArcSwapOption<WriteState>,
     cache: Mutex<HashMap<CacheKey, Cached>>,
-    /// The calls for reads that are under way: values with the same seed wait for one, and share its failure too.
+    /// The pending calls that decrypt seeds. Reads of values with the same seed share one call, and its failure.
     calls: Mutex<HashMap<CacheKey, WeakShared<Decryption>>>,
     /// The failure of the last check.
     failure: Mutex<Option<String>>,
