@@ -213,11 +213,6 @@ impl Entry {
         self.encodings.get_or_make(encoding, budget, make)
     }
 
-    /// Returns the object in another version of its kind if it was converted before.
-    pub fn known_version(&self, version: GroupVersion) -> Option<StoredObject> {
-        self.encodings.known_version(version)
-    }
-
     /// Returns the object in another version of its kind. `convert` is called once, as in [`encoded`](Self::encoded).
     pub fn in_version(
         &self,
