@@ -58,6 +58,7 @@ mod service_accounts;
 mod service_addresses;
 mod shutdown;
 mod special_kinds;
+mod storage_encoding;
 mod tls_options;
 #[path = "../support/tls_server.rs"]
 mod tls_server;

@@ -34,7 +34,7 @@ macro_rules! features {
 }
 
 features! {
-    /// CBOR in requests and responses. Storage remains JSON.
+    /// CBOR in requests and responses, and in the storage of custom resources.
     CBORServingAndStorage = false,
     /// Tokens of service accounts for CSI drivers in the secrets of a request.
     CSIServiceAccountTokenSecrets = true,
