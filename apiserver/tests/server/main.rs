@@ -56,6 +56,7 @@ mod selectable_fields;
 mod servers;
 mod service_accounts;
 mod service_addresses;
+mod shards;
 mod shutdown;
 mod special_kinds;
 mod storage_encoding;

@@ -94,6 +94,8 @@ features! {
     ResourceHealthStatus = true,
     /// Limits of the audiences of tokens that a node requests.
     ServiceAccountNodeAudienceRestriction = true,
+    /// Lists and watches of shards.
+    ShardedListAndWatch = false,
     /// StorageVersionMigrations.
     StorageVersionMigrator = false,
     /// Attributes of volumes that change while they are used.
