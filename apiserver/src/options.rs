@@ -93,7 +93,7 @@ pub(crate) use service_accounts::socket_path;
 pub(crate) use serving::DEFAULT_MAX_STREAMS;
 pub use serving::{EndpointReconciler, ServingOptions};
 pub use shutdown::ShutdownOptions;
-pub use storage::{EtcdConnection, StorageBackend, StorageChoice, StorageOptions};
+pub use storage::{EtcdConnection, StorageBackend, StorageChoice, StorageMediaType, StorageOptions};
 pub use store_location::StoreLocation;
 pub use tls::{NamedCertificate, TlsGroup, TlsOptions, TlsSuite, TlsVersion};
 pub(crate) use tracing_file::TracingConfiguration;

@@ -51,6 +51,11 @@ const SELECTION: Parameters = &[
     ("resourceVersion", "string", "Which resource versions the request may be served from."),
     ("resourceVersionMatch", "string", "How resourceVersion is applied to list calls."),
     ("sendInitialEvents", "boolean", "Whether a watch begins with the present state."),
+    (
+        "shardSelector",
+        "string",
+        "A selector of the shard that the list is of; it needs the feature ShardedListAndWatch.",
+    ),
     ("timeoutSeconds", "integer", "Timeout for the list or watch call."),
 ];
 const WATCHING: Parameters = &[

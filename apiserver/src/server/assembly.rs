@@ -59,6 +59,7 @@ impl<'a> Assembly<'a> {
         let config = ApiConfig {
             descriptions: resources::schema::descriptions,
             cbor: options.feature_gates().is_enabled(Feature::CBORServingAndStorage),
+            shards: options.feature_gates().is_enabled(Feature::ShardedListAndWatch),
             encodings: stores.storages.encodings().clone(),
             metrics: opened.metrics.requests().clone(),
             watches: WatchTimes {

@@ -56,8 +56,10 @@ mod selectable_fields;
 mod servers;
 mod service_accounts;
 mod service_addresses;
+mod shards;
 mod shutdown;
 mod special_kinds;
+mod storage_encoding;
 mod tls_options;
 #[path = "../support/tls_server.rs"]
 mod tls_server;

@@ -103,6 +103,5 @@ pub(super) const FLAGS: &[Flag] = &[
         Values::Duration,
         "the store is open before the server listens",
     ),
-    accepted("storage-media-type", Values::Only(&["application/json"]), "objects are stored as JSON"),
     refused("vmodule", "the log has levels by module in another form", "set the variable RUST_LOG"),
 ];
