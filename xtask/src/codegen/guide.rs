@@ -4,6 +4,7 @@
 //! The line `<!-- include PATH:NAME -->` precedes the block; the part is between the lines `// ANCHOR: NAME` and
 //! `// ANCHOR_END: NAME` of the file.
 
+use std::fmt::Write as _;
 use std::path::Path;
 
 use super::output::Output;
@@ -64,7 +65,8 @@ fn filled(page: &str, folder: &Path) -> Result<String, Failure> {
         let source =
             std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         let part = part(&source, anchor).map_err(|error| format!("{}: {error}", path.display()))?;
-        text.push_str(&format!("{fence}\n{part}```\n"));
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{fence}\n{part}```\n");
         if !lines.any(|line| line == "```") {
             return Err(SnippetError::Malformed.into());
         }
@@ -93,7 +95,8 @@ fn part(source: &str, anchor: &str) -> Result<String, SnippetError> {
     }
     let indentation = |line: &&str| line.len() - line.trim_start().len();
     let common = inside.iter().filter(|line| !line.trim().is_empty()).map(indentation).min().unwrap_or(0);
-    Ok(inside.iter().map(|line| format!("{}\n", line.get(common..).unwrap_or_default())).collect())
+    let dedented = inside.iter().flat_map(|line| [line.get(common..).unwrap_or_default(), "\n"]);
+    Ok(dedented.collect())
 }
 
 #[cfg(test)]
