@@ -233,6 +233,7 @@ impl ServerBuilder {
         let handler = assembly.handler(admission, descriptors.proxied);
         hooks.extend(authored.hooks(handler.clone()));
         assembly.run_controllers(&handler);
+        hooks.extend(assembly.elect_leaders(&handler));
         let (filters, mut hooks) = assembly.filters(handler, hooks);
         hooks.run_beside(stores.following);
         let presented = Presented {

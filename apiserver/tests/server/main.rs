@@ -26,6 +26,7 @@ mod connecting;
 mod conversion_webhooks;
 mod custom_resources;
 mod egress;
+mod elections;
 mod empty_lists;
 mod emulation;
 mod etcd_overrides;

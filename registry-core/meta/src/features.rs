@@ -48,6 +48,8 @@ features! {
     ComponentStatusz = true,
     /// Restart policies and rules of single containers.
     ContainerRestartRules = true,
+    /// Leaders that the server elects among LeaseCandidates.
+    CoordinatedLeaderElection = false,
     /// Taints of devices.
     DRADeviceTaints = true,
     /// Devices that are requested like other resources.
