@@ -453,8 +453,7 @@ impl OpenStorage for Storages {
             let store = self.store(engine, Arc::new(Identity), versions);
             return Ok(self.cached(store, resource, prefix, Consistency::Store, history_events.max(1)));
         }
-        let versions = &self.encoded(versions);
-        let (engine, shared_watch) = self.place(named);
+        let (versions, (engine, shared_watch)) = (&self.encoded(versions), self.place(named));
         let transformer = self.transformer(named);
         if history_events == 0 {
             let store = self.store(engine.mvcc(), transformer, versions);

@@ -16,7 +16,7 @@ const LOW: &str = "'0x0000000000000000', '0x8000000000000000'";
 const HIGH: &str = "'0x8000000000000000', '0x10000000000000000'";
 
 /// Returns a list's path with a selector of the shard of these hashes.
-fn of_shard(path: &str, field: &str, hashes: &str) -> String {
+fn path_of_shard(path: &str, field: &str, hashes: &str) -> String {
     let text = format!("shardRange(object.metadata.{field},{hashes})");
     format!("{path}?shardSelector={}", text.replace(' ', "").replace('\'', "%27"))
 }
@@ -37,8 +37,8 @@ async fn filled(client: &mut Client) -> BTreeSet<String> {
 
 async fn every_object_is_in_one_shard(client: &mut Client) {
     let all = filled(client).await;
-    let low = client.get(&of_shard(CONFIG_MAPS, "uid", LOW)).await;
-    let high = client.get(&of_shard(CONFIG_MAPS, "uid", HIGH)).await;
+    let low = client.get(&path_of_shard(CONFIG_MAPS, "uid", LOW)).await;
+    let high = client.get(&path_of_shard(CONFIG_MAPS, "uid", HIGH)).await;
     let shown = format!("shardRange(object.metadata.uid, {LOW})");
     assert_eq!(low["metadata"]["shardInfo"], json!({ "selector": shown }));
     assert!(!names(&low).is_empty() && !names(&high).is_empty());
@@ -46,7 +46,7 @@ async fn every_object_is_in_one_shard(client: &mut Client) {
     assert_eq!(&names(&low) | &names(&high), all);
 
     // Page by page, with a selector of labels, and at a revision.
-    let path = of_shard(CONFIG_MAPS, "uid", LOW);
+    let path = path_of_shard(CONFIG_MAPS, "uid", LOW);
     let (mut seen, mut next) = (BTreeSet::new(), String::new());
     loop {
         let page = client.get(&format!("{path}&limit=3&continue={next}")).await;
@@ -66,7 +66,7 @@ async fn every_object_is_in_one_shard(client: &mut Client) {
     assert_eq!(names(&client.get(&exact).await), names(&low));
 
     // By namespace all objects of one namespace are in the same shard.
-    let shards = [LOW, HIGH].map(|hashes| of_shard(CONFIG_MAPS, "namespace", hashes));
+    let shards = [LOW, HIGH].map(|hashes| path_of_shard(CONFIG_MAPS, "namespace", hashes));
     let mut counts = Vec::new();
     for shard in &shards {
         counts.push(names(&client.get(shard).await).len());
@@ -102,7 +102,7 @@ async fn a_watch_of_a_shard_shows_its_objects_to_their_end() {
             client.expect(201, "POST", CONFIG_MAPS, map).await;
         }
         let query = format!("&labelSelector=cache={cache}");
-        let low = names(&client.get(&format!("{}{query}", of_shard(CONFIG_MAPS, "uid", LOW))).await);
+        let low = names(&client.get(&format!("{}{query}", path_of_shard(CONFIG_MAPS, "uid", LOW))).await);
         for number in 0..10 {
             let path = format!("{CONFIG_MAPS}/w{cache}{number}");
             client
@@ -113,7 +113,7 @@ async fn a_watch_of_a_shard_shows_its_objects_to_their_end() {
                 .await;
             client.expect(200, "DELETE", &path, Value::Null).await;
         }
-        let watch = of_shard(CONFIG_MAPS, "uid", LOW);
+        let watch = path_of_shard(CONFIG_MAPS, "uid", LOW);
         let watch = format!("{watch}{query}&watch=1&timeoutSeconds=1&resourceVersion={version}");
         let events = client.send("GET", &watch, &Value::Null).await.text();
         for kind in ["ADDED", "MODIFIED", "DELETED"] {
@@ -131,7 +131,7 @@ async fn other_forms_of_lists_and_deletions_keep_to_the_shard() {
     let server = start(&[GATE]).await;
     let mut client = Client::connect(&server).await;
     let all = filled(&mut client).await;
-    let (low, high) = (of_shard(CONFIG_MAPS, "uid", LOW), of_shard(CONFIG_MAPS, "uid", HIGH));
+    let (low, high) = (path_of_shard(CONFIG_MAPS, "uid", LOW), path_of_shard(CONFIG_MAPS, "uid", HIGH));
     let count = names(&client.get(&low).await).len();
     let text = format!("shardRange(object.metadata.uid, {LOW})");
 
@@ -178,7 +178,7 @@ async fn a_selector_that_is_none_is_refused_and_without_the_feature_ignored() {
     let server = start(&[]).await;
     let mut client = Client::connect(&server).await;
     let all = filled(&mut client).await;
-    let list = client.get(&of_shard(CONFIG_MAPS, "uid", LOW)).await;
+    let list = client.get(&path_of_shard(CONFIG_MAPS, "uid", LOW)).await;
     assert_eq!((names(&list), &list["metadata"]["shardInfo"]), (all, &Value::Null));
     client.get(&format!("{CONFIG_MAPS}?shardSelector=nonsense(")).await;
 }
