@@ -3,6 +3,7 @@
 //! Kubernetes concept:
 //! [feature gates](https://kubernetes.io/docs/reference/command-line-tools-reference/feature-gates/).
 
+use std::collections::HashSet;
 use std::str::FromStr;
 
 use registry_core::features::{Feature, Features};
@@ -152,7 +153,9 @@ impl FeatureGates {
 
     /// Returns the enabled features.
     pub fn enabled(&self) -> Vec<Feature> {
-        Feature::ALL.iter().copied().filter(|feature| self.is_enabled(*feature)).collect()
+        let enabled = self.all().filter(|(_, _, enabled)| *enabled);
+        let names: HashSet<&str> = enabled.map(|(gate, ..)| gate.name()).collect();
+        Feature::ALL.iter().copied().filter(|feature| names.contains(feature.name())).collect()
     }
 
     /// Returns the enabled features as a set.

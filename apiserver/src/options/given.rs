@@ -46,15 +46,22 @@ impl FromArgMatches for GivenFlags {
 impl Options {
     /// Returns all flags and their values; those without a value are empty. Values with a password in a URL are replaced.
     pub fn flags(&self) -> BTreeMap<String, String> {
-        self.flags_with(|_, _| true)
+        self.given.all()
     }
 
     /// Returns the flags whose values are not the default ones, as [`flags`](Self::flags) shows them.
     pub fn changed_flags(&self) -> BTreeMap<String, String> {
-        self.flags_with(|argument, value| {
+        self.given.chosen(|argument, value| {
             let defaults = argument.get_default_values().iter().map(|default| default.to_string_lossy());
             value != defaults.collect::<Vec<_>>().join(",")
         })
+    }
+}
+
+impl GivenFlags {
+    /// Returns all flags and their values, as [`Options::flags`].
+    pub(crate) fn all(&self) -> BTreeMap<String, String> {
+        self.chosen(|_, _| true)
     }
 
     /// Returns the flags whose files a message names, if it does not name the flags itself.
@@ -70,12 +77,12 @@ impl Options {
     }
 
     /// Returns the flags, by their arguments and values, that are chosen.
-    fn flags_with(&self, is_chosen: impl Fn(&Arg, &str) -> bool) -> BTreeMap<String, String> {
-        let mut command = Self::command();
+    fn chosen(&self, is_chosen: impl Fn(&Arg, &str) -> bool) -> BTreeMap<String, String> {
+        let mut command = Options::command();
         command.build();
         let flags = command.get_arguments().filter_map(|argument| {
             let name = argument.get_long()?;
-            let value = self.given.0.get(argument.get_id().as_str()).cloned().unwrap_or_default();
+            let value = self.0.get(argument.get_id().as_str()).cloned().unwrap_or_default();
             is_chosen(argument, &value)
                 .then(|| (name.to_owned(), if has_password(&value) { REDACTED.to_owned() } else { value }))
         });
