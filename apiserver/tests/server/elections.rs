@@ -137,6 +137,7 @@ async fn silent_candidates_are_asked_and_dead_ones_are_removed() {
     .await;
     let mut dead = silent.clone();
     dead["renewTime"] = OLD.into();
+    dead["pingTime"] = moment(3600);
     dead["leaseName"] = "other".into();
     create(&server, "dead", &dead).await;
     let path = format!("{CANDIDATES}/dead");

@@ -59,14 +59,11 @@ impl ObservedElections {
 
     fn insert(&self, object: &StoredObject) {
         let Some(candidate) = read(object) else { return };
-        let (lease, is_asked) = (candidate.lease.clone(), candidate.is_asked());
+        let lease = candidate.lease.clone();
         let mut candidates = self.candidates.lock();
         candidates.entry(lease.clone()).or_default().insert(candidate.name.clone(), Arc::new(candidate));
         drop(candidates);
-        // A candidate that was asked by this controller changes nothing before it answers.
-        if !is_asked {
-            self.note(lease);
-        }
+        self.note(lease);
     }
 
     fn remove(&self, object: &StoredObject) {

@@ -181,7 +181,7 @@ impl Candidate {
     }
 
     /// Whether it was asked, and has not answered.
-    pub(super) fn is_asked(&self) -> bool {
+    fn is_asked(&self) -> bool {
         self.asked.is_some() && self.renewed < self.asked
     }
 
