@@ -248,8 +248,9 @@ async fn too_large_requests_are_refused() {
         status_of(filters.serve(&Peer::default(), get("/api/v1/nodes", &[("x", &long)])).await).await;
     assert_eq!(status["code"], 431);
 
-    let mut request = get("/api/v1/nodes", &[("content-length", "3145729")]);
+    let mut request = get("/api/v1/nodes", &[]);
     *request.method_mut() = http::Method::POST;
+    *request.body_mut() = Body::from(vec![b' '; 3_145_729]);
     let status = status_of(filters.serve(&Peer::default(), request).await).await;
     assert_eq!(status["message"], "Request entity too large: limit is 3145728");
 }

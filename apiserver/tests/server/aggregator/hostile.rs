@@ -153,7 +153,7 @@ async fn lies_in_discovery_reach_nobody() {
     };
     let kind = json!({ "group": "", "version": "", "kind": "" });
     let taken = json!([{
-        "resource": "flunders", "responseKind": kind, "scope": "Cluster", "singularResource": "", "verbs": [], "shortNames": ["fl"],
+        "resource": "flunders", "responseKind": kind, "scope": "", "singularResource": "", "verbs": [], "shortNames": ["fl"],
     }]);
     assert_eq!(group(GROUP)["resources"], taken);
     assert!(!group("apps").to_string().contains("stolen"));
