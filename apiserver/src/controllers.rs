@@ -14,6 +14,7 @@
 //! | `resource_quota` | counts what quotas limit |
 //! | `ttl_after_finished` | deletes jobs that have finished when their time has come |
 //! | `defaults` | keeps an account and the server's authority in every namespace |
+//! | `elections` | elects leaders among candidates; apart from the others, behind its gate |
 //! | `objects` | follows the metadata of all objects of all kinds, for these |
 //! | `kinds`, `metadata` | the kinds that are served; the metadata of an object |
 //! | `client` | requests in the process, as the account of a controller |
@@ -45,6 +46,7 @@ use crate::options::Controller;
 
 mod client;
 mod defaults;
+mod elections;
 mod garbage_collector;
 mod kinds;
 mod lease;
@@ -57,6 +59,7 @@ mod ttl_after_finished;
 
 use client::Client;
 use defaults::{DefaultObject, ObservedDefault};
+pub(crate) use elections::{ElectionHook, Elections};
 use garbage_collector::{GarbageCollector, ObservedGraph};
 use lease::ManagerLease;
 use namespace::{NamespaceController, ObservedNamespaces};

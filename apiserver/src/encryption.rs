@@ -23,7 +23,6 @@ use registry_core::storage::transform::{Identity, Plain, TransformError, Transfo
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::health::{Check, Unhealthy};
-use crate::metrics::hash;
 
 mod config;
 mod kms;
@@ -93,7 +92,9 @@ impl Encryption {
         let loaded = config::read(path)?;
         let transformers = Transformers::new(&loaded, &metrics)?;
         transformers.check().await;
-        metrics.configured(&hash(&loaded.content));
+        if let Some(reloads) = metrics.reloads() {
+            reloads.configured(&loaded.content);
+        }
         let current = Arc::new(ArcSwap::from_pointee(transformers));
         let reload = reloads.then(|| {
             let reload = Reload::new(path, loaded.content, current.clone(), metrics.clone());

@@ -6,11 +6,12 @@
 //!
 //! | part | contents |
 //! |---|---|
-//! | `names` | every metric of HTTP by name; those of storage are in [`registry_core::metrics`], those of rules in [`resources::metrics`], those of priority levels in [`flowcontrol::FlowControlMetrics`] |
+//! | `names` | the definitions of all of them; those of storage are in [`registry_core::metrics`], those of rules in [`resources::metrics`], those of priority levels in [`flowcontrol::FlowControlMetrics`] |
 //! | `requests` | requests by route, verb and code; watch events |
 //! | `access` | authentication and authorization |
 //! | `authorization` | authorizers and their webhooks |
-//! | `admission` | admission webhooks |
+//! | `jwt` | the issuers of JWTs |
+//! | `admission`, `policies` | admission webhooks, and admission policies |
 //! | `aggregator` | APIServices |
 //! | `audit` | audit events |
 //! | `exposition` | the metrics that are shown, and the values of their labels |
@@ -32,7 +33,7 @@ use http::header::{CONTENT_TYPE, HeaderValue};
 use prometheus::proto::MetricFamily;
 use prometheus::{Histogram, IntCounter, IntGauge, IntGaugeVec};
 use registry_core::api::StatusError;
-use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics};
+use registry_core::metrics::{Described, Families, MetricsError, StorageMetrics, content_hash};
 use resources::metrics::ResourceMetrics;
 
 use crate::options::{FeatureGates, ManifestError, MetricsOptions};
@@ -60,9 +61,7 @@ pub use admission::{AdmissionMetrics, WebhookKind, WebhookLabels, WebhookOutcome
 pub use aggregator::AggregatorMetrics;
 pub use audit::AuditMetrics;
 pub use authorization::AuthorizationMetrics;
-#[cfg(feature = "encryption")]
-pub(crate) use authorization::now_seconds;
-pub(crate) use authorization::{AuthorizationWebhookMetrics, CallResult, DecisionMetrics, hash};
+pub(crate) use authorization::{AuthorizationWebhookMetrics, CallResult, DecisionMetrics};
 pub use external_signer::ExternalSignerMetrics;
 pub use health::HealthMetrics;
 pub(crate) use jwt::IssuerMetrics;
@@ -142,7 +141,7 @@ impl ServerMetrics {
     /// # Errors
     /// As [`new`](Self::new).
     pub fn for_server(identity: &str) -> Result<Arc<Self>, MetricsError> {
-        Self::with_families(Families::for_server(&hash(identity.as_bytes())))
+        Self::with_families(Families::for_server(&content_hash(identity.as_bytes())))
     }
 
     fn with_families(mut families: Families) -> Result<Arc<Self>, MetricsError> {
@@ -318,14 +317,15 @@ impl ServerMetrics {
             // A store that does not respond does not prevent the other metrics from being reported.
             let _ = tokio::time::timeout(REFRESH_TIMEOUT, reader.refresh(&self.storage)).await;
         }
+        let mut services = None;
         if let Some(read) = self.api_services.get() {
-            let services = tokio::time::timeout(REFRESH_TIMEOUT, read()).await;
-            if let Ok(services) = services {
-                let services = services.iter();
-                self.aggregator.set_all(services.map(|(name, is_available)| (name.as_str(), *is_available)));
-            }
+            services = tokio::time::timeout(REFRESH_TIMEOUT, read()).await.ok();
         }
-        let mut families = self.families.gather();
+        let mut families = self.families.gather_after(|| {
+            if let Some(services) = services {
+                self.aggregator.set_all(&services);
+            }
+        });
         if let Some(exposition) = self.exposition.get() {
             exposition.apply(&mut families, &self.exposition_metrics);
         }

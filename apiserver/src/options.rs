@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::builder::{Resettable, StyledStr};
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser};
+use registry_core::features::Feature;
 
 mod admission;
 mod aggregator;
@@ -31,6 +32,7 @@ mod given;
 mod help;
 mod http;
 mod kubelet;
+mod leadership;
 mod limits;
 mod lists;
 mod locations;
@@ -75,6 +77,7 @@ pub use feature_gates::{FeatureGates, FeatureSwitch, Gate, GateState};
 pub use given::GivenFlags;
 pub use http::{HstsDirective, HttpOptions, OriginPattern};
 pub use kubelet::KubeletOptions;
+pub use leadership::LeadershipOptions;
 pub(crate) use limits::DEFAULT_MIN_REQUEST_TIMEOUT_SECONDS;
 pub use limits::LimitOptions;
 pub use lists::{CacheSize, EtcdOverride};
@@ -93,7 +96,7 @@ pub(crate) use service_accounts::socket_path;
 pub(crate) use serving::DEFAULT_MAX_STREAMS;
 pub use serving::{EndpointReconciler, ServingOptions};
 pub use shutdown::ShutdownOptions;
-pub use storage::{EtcdConnection, StorageBackend, StorageChoice, StorageOptions};
+pub use storage::{EtcdConnection, StorageBackend, StorageChoice, StorageMediaType, StorageOptions};
 pub use store_location::StoreLocation;
 pub use tls::{NamedCertificate, TlsGroup, TlsOptions, TlsSuite, TlsVersion};
 pub(crate) use tracing_file::TracingConfiguration;
@@ -177,6 +180,10 @@ pub struct Options {
     /// Controllers in the server.
     #[command(flatten)]
     pub controllers: ControllerOptions,
+
+    /// The elections of leaders.
+    #[command(flatten)]
+    pub leadership: LeadershipOptions,
 
     /// The main server of an extension server.
     #[command(flatten)]
@@ -339,6 +346,9 @@ impl Options {
         }
         self.emulation.validate()?;
         self.feature_gates().check()?;
+        if self.feature_gates().is_enabled(Feature::CoordinatedLeaderElection) {
+            self.leadership.validate()?;
+        }
         self.limits.validate()?;
         self.runtime_config().check_fairness(self.limits.enable_priority_and_fairness)?;
         self.locations.validate()?;

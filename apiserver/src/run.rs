@@ -149,6 +149,7 @@ fn run_program(
         Ok(options) => options,
         Err(error) => error.exit(),
     };
+    let given = options.clone();
     let role = |options: &Options| {
         let is_extension = may_be_extension && !options.delegation.stands_alone(is_in_pod());
         Role::new(may_be_extension, is_extension)
@@ -168,19 +169,30 @@ fn run_program(
         }
         Some(Command::Test(command)) => {
             let builder = customize(role(&options).builder());
-            return exit(program, for_command::run(options.clone(), command, maps, builder));
+            let ended = for_command::run(options.clone(), command, maps, builder);
+            return exit(program, ended.map_err(|error| with_flags(&given, &error)));
         }
         None => {
             let builder = customize(role(&options).builder());
             run(invocation, options, maps, builder).map_err(CommandError::from)
         }
     };
+    let outcome = outcome.map_err(|error| with_flags(&given, &error));
     exit(program, outcome.map(|()| ExitCode::SUCCESS))
 }
 
 /// Writes a text to stdout.
 fn print(text: impl AsRef<[u8]>) -> Result<(), CommandError> {
     Ok(std::io::stdout().write_all(text.as_ref())?)
+}
+
+/// Returns the text of an error, with the flags whose files it is about.
+fn with_flags(given: &Options, error: &impl Display) -> String {
+    let text = error.to_string();
+    match given.flags_of_files_in(&text).join(", ") {
+        flags if flags.is_empty() => text,
+        flags => format!("{text} ({flags})"),
+    }
 }
 
 /// Returns the exit code of the process. Reports a failure on stderr.

@@ -37,6 +37,7 @@ use crate::options::{StorageChoice, StorageOptions};
 
 #[cfg(feature = "embedded")]
 mod backends;
+mod encoding;
 #[cfg(feature = "etcd3")]
 mod etcd_proxy;
 mod overrides;
@@ -452,7 +453,7 @@ impl OpenStorage for Storages {
             let store = self.store(engine, Arc::new(Identity), versions);
             return Ok(self.cached(store, resource, prefix, Consistency::Store, history_events.max(1)));
         }
-        let (engine, shared_watch) = self.place(named);
+        let (versions, (engine, shared_watch)) = (&self.encoded(versions), self.place(named));
         let transformer = self.transformer(named);
         if history_events == 0 {
             let store = self.store(engine.mvcc(), transformer, versions);

@@ -2,8 +2,6 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/server/{statusz,flagz}`.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use http::header::WARNING;
 use http::{HeaderMap, HeaderValue, StatusCode};
@@ -13,7 +11,7 @@ use request_info::Query;
 use responses::{self, Response};
 use serde_json::{Map, Value, json};
 
-use crate::options::Options;
+use crate::options::{GivenFlags, Options};
 use crate::version::{self, EffectiveReleases};
 
 mod flagz;
@@ -32,7 +30,8 @@ const DISCLAIMER: &str = "Warning: This endpoint is not meant to be machine pars
 #[derive(Debug)]
 pub(crate) struct Zpages {
     started: Timestamp,
-    flags: BTreeMap<String, String>,
+    /// Put together with their defaults when they are asked for, which is seldom.
+    flags: GivenFlags,
     features: Features,
     releases: EffectiveReleases,
     /// The body of `/version`.
@@ -88,19 +87,20 @@ impl Page {
 
 impl Default for Zpages {
     fn default() -> Self {
-        Self::new(BTreeMap::new(), Features::default(), EffectiveReleases::default())
+        Self::new(GivenFlags::default(), Features::default(), EffectiveReleases::default())
     }
 }
 
 impl Zpages {
-    fn new(flags: BTreeMap<String, String>, features: Features, releases: EffectiveReleases) -> Self {
+    fn new(flags: GivenFlags, features: Features, releases: EffectiveReleases) -> Self {
         let version = version::body(releases);
         Self { started: Timestamp::now(), flags, features, releases, version }
     }
 
     /// Returns the pages of a server with these options that starts now.
     pub(crate) fn for_options(options: &Options) -> Self {
-        Self::new(options.flags(), options.feature_gates().features(), options.emulation.releases())
+        let features = options.feature_gates().features();
+        Self::new(options.given.clone(), features, options.emulation.releases())
     }
 
     /// Returns the body of `/version`.
@@ -138,7 +138,7 @@ impl Zpages {
         let name = page.name();
         let content = match page {
             Page::Statusz => statusz::text(self.started, Timestamp::now(), self.releases.emulation),
-            Page::Flagz => flagz::text(&self.flags),
+            Page::Flagz => flagz::text(&self.flags.all()),
         };
         format!("\n{COMPONENT} {name}\n{DISCLAIMER}\n{content}")
     }
@@ -146,7 +146,7 @@ impl Zpages {
     fn object(&self, page: Page, version: Version) -> Value {
         let mut object = match page {
             Page::Statusz => statusz::object(self.started, Timestamp::now(), self.releases.emulation),
-            Page::Flagz => Map::from_iter([("flags".to_owned(), json!(self.flags))]),
+            Page::Flagz => Map::from_iter([("flags".to_owned(), json!(self.flags.all()))]),
         };
         object.insert("kind".to_owned(), page.kind().into());
         object.insert("apiVersion".to_owned(), format!("{GROUP}/{}", version.name()).into());

@@ -43,8 +43,8 @@ pub use gated::GatedField;
 pub use properties::ResourceProperties;
 pub use schema_rules::SchemaRules;
 pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy, WrittenValue};
-pub use versions::Versions;
 pub(crate) use versions::with_unstored_defaults;
+pub use versions::{StorageEncoding, Versions};
 pub use write_rules::WriteRules;
 
 use conversion::Conversion;

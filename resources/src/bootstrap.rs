@@ -79,8 +79,7 @@ const OWN_SERVICE_PERIOD: Duration = Duration::from_secs(10);
 
 /// Returns the rules of the default ClusterRole of this name on a server with these features; none if there is no such role.
 pub fn default_rules(cluster_role: &str, features: &[Feature]) -> Vec<serde_json::Value> {
-    let roles = gated::cluster_roles(features);
-    let role = roles.into_iter().find(|role| role.name() == cluster_role);
+    let role = gated::cluster_role(cluster_role, features);
     let rules = role.and_then(|mut role| role.remove(&["rules"]));
     rules.and_then(|rules| rules.as_array().cloned()).unwrap_or_default()
 }

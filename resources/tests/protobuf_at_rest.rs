@@ -9,16 +9,17 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt;
-use registry_core::api::{Preconditions, StatusError};
+use registry_core::api::{Object, Preconditions, StatusError};
 use registry_core::codec::{protobuf, stored};
-use registry_core::resource::{Resource, ResourceDescription, Versions};
+use registry_core::resource::{Resource, ResourceDescription, StorageEncoding, Versions};
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::interface::{UpdateAction, UpdateOutcome};
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{
-    Interface, ListRequest, NewValue, StorageError, StoredObject, TryUpdate, WatchEvent, WatchRequest,
+    Attributes, Interface, ListRequest, NewValue, StorageError, StoredObject, TryUpdate, WatchEvent,
+    WatchRequest,
 };
 use resources::api::core::configmaps::ConfigMaps;
 use resources::api::core::pods::Pods;
@@ -34,11 +35,16 @@ impl Fixture {
     }
 
     fn store(&self, resource: &'static ResourceDescription) -> VersionedStore {
-        VersionedStore::new(
-            self.engine.clone(),
-            Arc::new(Identity),
-            Arc::new(Versions::only(resource.instantiate())),
-        )
+        self.store_as(resource, StorageEncoding::Json)
+    }
+
+    fn store_as(&self, resource: &'static ResourceDescription, encoding: StorageEncoding) -> VersionedStore {
+        let versions = Versions::only(resource.instantiate()).encoded_as(encoding);
+        VersionedStore::new(self.engine.clone(), Arc::new(Identity), Arc::new(versions))
+    }
+
+    async fn at_rest(&self, key: &str) -> Option<Bytes> {
+        self.engine.get(key).await.unwrap().key_value.map(|found| found.value)
     }
 
     async fn put(&self, key: &str, value: Bytes) {
@@ -120,6 +126,50 @@ async fn objects_are_read_selected_watched_and_rewritten_as_json() {
     assert_eq!(serde_json::from_slice::<Value>(&at_rest).unwrap(), pod("a", "node-1"));
     let again = store.guaranteed_update(key, &none, &mut Same, None).await.unwrap();
     assert_eq!(again.outcome, UpdateOutcome::Unchanged);
+}
+
+fn new_value(object: &Value) -> NewValue {
+    let object = Object::from_value(object.clone()).unwrap();
+    let bytes = stored::encode(&object, (Pods::TYPE.schema)().field_order());
+    NewValue { bytes, shown: None, attributes: Attributes::default() }
+}
+
+#[tokio::test]
+async fn objects_are_written_as_protobuf_and_shown_as_json() {
+    let fixture = Fixture::new();
+    let store = fixture.store_as(Pods::TYPE, StorageEncoding::Protobuf);
+    let key = "/registry/pods/default/a";
+    let created = store.create(key, new_value(&pod("a", "node-1")), None).await.unwrap();
+    assert_eq!(fixture.at_rest(key).await, Some(as_protobuf(&pod("a", "node-1"))));
+    let got = store.get(key, None).await.unwrap().unwrap();
+    assert_eq!((got.json(), got.tail()), (created.json(), created.tail()), "the answer is what is stored");
+
+    let none = Preconditions::default();
+    let again = store.guaranteed_update(key, &none, &mut Same, Some(got)).await.unwrap();
+    assert_eq!((again.outcome, again.object.revision), (UpdateOutcome::Unchanged, created.revision));
+
+    // What was stored as JSON is read, and is protobuf once it is written again.
+    let former = "/registry/pods/default/b";
+    fixture.put(former, new_value(&pod("b", "node-2")).bytes).await;
+    let got = store.get(former, None).await.unwrap();
+    for (outcome, hint) in [(UpdateOutcome::Changed, got), (UpdateOutcome::Unchanged, None)] {
+        let updated = store.guaranteed_update(former, &none, &mut Same, hint).await.unwrap();
+        assert_eq!(updated.outcome, outcome);
+        assert_eq!(fixture.at_rest(former).await, Some(as_protobuf(&pod("b", "node-2"))));
+    }
+    assert_eq!(store.list("/registry/pods/", &ListRequest::default()).await.unwrap().items.len(), 2);
+}
+
+#[tokio::test]
+async fn an_object_that_no_message_can_hold_is_not_stored() {
+    let fixture = Fixture::new();
+    let store = fixture.store_as(Pods::TYPE, StorageEncoding::Protobuf);
+    let key = "/registry/pods/default/a";
+    let mut wrong = pod("a", "node-1");
+    wrong["spec"]["nodeName"] = json!(["no", "text"]);
+    let refused = store.create(key, new_value(&wrong), None).await.unwrap_err().to_string();
+    assert!(refused.contains("it cannot be converted into the stored version"), "{refused}");
+    assert_eq!(fixture.at_rest(key).await, None);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 mod documents;
 mod field_numbers;
+mod guide;
 mod output;
 mod scan;
 mod storage_map;
@@ -21,8 +22,8 @@ use scan::Resources;
 /// Looks through every package whose Cargo.toml says `[package.metadata.orlop] resources = true` for structs with
 /// `#[derive(Resource)]`, and writes each package's `src/generated/storage_map.rs`, the module that holds it, the lock
 /// file that pins the protobuf field numbers of its own structs, `docs/reference/resources.md`, the reference of attributes,
-/// `docs/reference/attributes.md`, and from the table of facts about Kubernetes' types their typed views,
-/// `resources/views/src/generated`.
+/// `docs/reference/attributes.md`, from the table of facts about Kubernetes' types their typed views,
+/// `resources/views/src/generated`, and the parts of sources that pages of the guide show.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Change nothing; fail if a file differs from what would be written
@@ -73,6 +74,7 @@ fn outputs(workspace: &Workspace) -> Result<Vec<Output>, Failure> {
     outputs.push(documents::emit(workspace, &crates));
     outputs.extend(documents::emit_attributes(workspace)?);
     outputs.extend(views::emit(workspace)?);
+    outputs.extend(guide::emit(workspace)?);
     Ok(outputs)
 }
 

@@ -1,6 +1,7 @@
 //! The project's own commands, `cargo xtask …`.
 
 mod bench;
+mod book;
 mod chaos;
 mod clients;
 mod codegen;
@@ -42,6 +43,7 @@ enum Command {
     /// Run all tests, with everything they need.
     Test(test::Options),
     Bench(bench::Options),
+    Book(book::Options),
     Chaos(chaos::Options),
     /// Replay recorded requests and compare the answers with those of a real kube-apiserver.
     Replay(replay::Options),
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Command::Tidy(options) => tidy::run(&options),
         Command::Test(options) => test::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Book(options) => book::run(&options),
         Command::Chaos(options) => chaos::run(&options),
         Command::Replay(options) => replay::run(&options),
         Command::Components(options) => components::run(&options),

@@ -1,6 +1,7 @@
 //! The programs that tests need besides Cargo's own: found, or else installed.
 //!
-//! Nothing is skipped: a program that can be neither found nor installed is an error with instructions.
+//! A program that can be neither found nor installed is an error with instructions. Only without a browser its test is left out,
+//! which is said.
 
 pub(crate) mod languages;
 
@@ -23,6 +24,8 @@ pub(crate) struct Programs {
     pub(crate) kubectl: PathBuf,
     /// Traces and delays system calls, for tests that kill a process at each of them.
     pub(crate) strace: PathBuf,
+    /// Chromium, in which a page uses a server; `None` if this machine has none.
+    pub(crate) chromium: Option<PathBuf>,
     /// Whether `cargo nextest` is available; tests also run without it, but slower.
     pub(crate) nextest: bool,
 }
@@ -36,6 +39,13 @@ impl Programs {
         println!("kubectl: {}", kubectl.display());
         let strace = strace()?;
         println!("strace:  {}", strace.display());
+        let chromium = chromium()?;
+        match &chromium {
+            Some(path) => println!("browser: {}", path.display()),
+            None => {
+                println!("browser: NONE: the test of a dashboard in a browser is left out; install chromium")
+            }
+        }
         let nextest = runs(Command::new("cargo").args(["nextest", "--version"]));
         println!(
             "runner:  {}",
@@ -45,7 +55,7 @@ impl Programs {
                 "cargo test (cargo nextest is not installed; it is faster)"
             }
         );
-        Ok(Self { etcd, kubectl, strace, nextest })
+        Ok(Self { etcd, kubectl, strace, chromium, nextest })
     }
 }
 
@@ -109,6 +119,16 @@ fn strace() -> Result<PathBuf, Failure> {
     Err("no strace that can trace: install one of 5.3 or newer, allow ptrace (in a container: the capability SYS_PTRACE), \
          or set ORLOP_STRACE to its path"
         .into())
+}
+
+/// Finds or installs Chromium. It is large, and a single test needs it, so that machines without it are tolerated.
+fn chromium() -> Result<Option<PathBuf>, Failure> {
+    let usable = |path: &Path| runs(Command::new(path).arg("--version"));
+    if let Some(found) = chosen("ORLOP_CHROMIUM", "chromium", Path::new(""), usable)? {
+        return Ok(Some(found));
+    }
+    println!("browser: not found; installing Debian's chromium …");
+    Ok(if debian("chromium") { on_path("chromium").filter(|path| usable(path)) } else { None })
 }
 
 /// Whether a strace has the features that the tests use, and may trace.

@@ -40,6 +40,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     tests.env("ORLOP_ETCD", &programs.etcd);
     tests.env("ORLOP_KUBECTL", &programs.kubectl);
     tests.env("ORLOP_STRACE", &programs.strace);
+    tests.env("ORLOP_CHROMIUM", programs.chromium.unwrap_or_default());
     succeed("the tests", &mut tests)?;
     if options.is_everything() {
         succeed(

@@ -1,6 +1,7 @@
 //! `cargo xtask tidy`: checks the project rules that no lint checks.
 
 mod crates;
+mod dependencies;
 mod errors;
 mod layers;
 mod paths;
@@ -42,6 +43,8 @@ const OLD_ERRORS: &str = "xtask/src/tidy/old_errors.txt";
 ///
 /// The picture of the crates in docs/architecture.md shows every crate above its dependencies. The numbers of crates in
 /// docs/reference/features.md only decrease too.
+///
+/// The licences and sources of dependencies are those that deny.toml allows.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Lower the numbers of known violations where there are fewer now
@@ -80,6 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     found.findings.extend(picture::check(&workspace, &page));
     found.add_documents(&workspace)?;
     found.findings.extend(count_crates(&workspace, options.write)?);
+    found.findings.extend(dependencies::check(&workspace.root)?);
     let Found { files, mut findings, prose, dependencies, errors } = found;
     for (list, places) in [(OLD_PROSE, &prose), (OLD_DEPENDENCIES, &dependencies), (OLD_ERRORS, &errors)] {
         let path = workspace.root.join(list);

@@ -8,6 +8,9 @@ use std::process::{Child, Command, Stdio};
 
 const README: &str = include_str!("../../README.md");
 
+/// The way to a program on the PATH.
+const INSTALL: &str = "cargo install --locked --path apiserver";
+
 /// The folders that a build does not need.
 const LEFT_OUT: [&str; 3] = ["target", ".git", "apiserver-data"];
 
@@ -113,4 +116,11 @@ fn the_steps_of_the_readme_lead_to_a_served_resource() {
     {
         assert!(told.contains(expected), "{expected:?} in {told}");
     }
+
+    // The crates have been built: only the program is linked again.
+    assert!(README.contains(&format!("`{INSTALL}`")), "README.md says how to install the program");
+    let root = data.path().join("installed");
+    run(&mut shell(&format!("{INSTALL} --debug --offline --quiet --root '{}'", root.display())));
+    let version = run(Command::new(root.join("bin/apiserver")).arg("--version"));
+    assert!(version.starts_with("orlop "), "{version}");
 }

@@ -4,18 +4,21 @@
 //! [`Seat`]; dropping it gives back what it holds, so that a request whose client leaves frees its place at once.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard};
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::configuration::LevelConfiguration;
 use super::dropped::DroppedRequests;
 use super::queue_set::{Admission, QueueSet, Refusal, Request, Response};
 use crate::metrics::FlowMetrics;
+
+/// A time that does not come.
+const NEVER: u64 = u64::MAX;
 
 /// Durations since the start of the server.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +34,10 @@ pub(super) struct Level {
     /// Whether flows are distinguished: there are several queues.
     has_flows: AtomicBool,
     is_exempt: bool,
-    /// Whether a task releases seats when their time has come.
-    is_releasing: AtomicBool,
+    /// When the task that releases seats does so next, in nanoseconds since the start; [`NEVER`] if there is no such task.
+    release_due: AtomicU64,
+    /// Wakes that task before.
+    earlier: Notify,
     dropped: DroppedRequests,
 }
 
@@ -70,7 +75,8 @@ impl Level {
             max_seats: AtomicUsize::new(0),
             has_flows: AtomicBool::new(false),
             is_exempt: response == Response::Exempt,
-            is_releasing: AtomicBool::new(false),
+            release_due: AtomicU64::new(NEVER),
+            earlier: Notify::new(),
             dropped: DroppedRequests::default(),
         })
     }
@@ -87,7 +93,7 @@ impl Level {
         self.max_seats.load(Ordering::Relaxed)
     }
 
-    /// Puts a configuration in force, with this number of seats. `seats_per_request` limits what one request gets.
+    /// Puts a configuration in force, with this number of seats, of which one request gets at most `max_seats`.
     pub(super) fn configure(&self, response: Response, limit: usize, denominator: usize, max_seats: usize) {
         let has_flows = matches!(response, Response::Queue { dealer, .. } if dealer.queues() > 1);
         self.has_flows.store(has_flows, Ordering::Relaxed);
@@ -170,23 +176,31 @@ impl Level {
     fn release_at(self: &Arc<Self>, next: Option<Duration>) {
         let Some(mut next) = next else { return };
         let Ok(runtime) = Handle::try_current() else { return };
-        if self.is_releasing.swap(true, Ordering::AcqRel) {
-            return;
+        match self.release_due.fetch_min(nanoseconds(next), Ordering::AcqRel) {
+            NEVER => {}
+            due if due > nanoseconds(next) => return self.earlier.notify_one(),
+            _ => return,
         }
         let level = self.clone();
         runtime.spawn(async move {
             loop {
-                tokio::time::sleep(next.saturating_sub(level.clock.now())).await;
-                // Set while the queues are locked: whoever begins to wait afterwards starts another task.
+                tokio::select! {
+                    () = tokio::time::sleep(next.saturating_sub(level.clock.now())) => {}
+                    () = level.earlier.notified() => {}
+                }
                 let mut requests = level.requests();
-                let Some(later) = requests.release(level.clock.now()) else {
-                    level.is_releasing.store(false, Ordering::Release);
-                    return;
-                };
+                let later = requests.release(level.clock.now());
+                // Set while the queues are locked: whoever begins to wait afterwards wakes this task, or starts another.
+                level.release_due.store(later.map_or(NEVER, nanoseconds), Ordering::Release);
+                let Some(later) = later else { return };
                 next = later;
             }
         });
     }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(NEVER)
 }
 
 // === impl Seat ===
@@ -208,5 +222,52 @@ impl Drop for Seat {
             self.metrics.executed(self.is_watch, executed);
         }
         self.level.release_at(next_release);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use registry_core::metrics::Families;
+
+    use super::super::sharding::Dealer;
+    use super::super::work::WorkEstimate;
+    use super::*;
+    use crate::metrics::FlowControlMetrics;
+
+    #[tokio::test(start_paused = true)]
+    async fn seats_that_become_free_before_others_are_not_kept_until_those_are_free() {
+        let response = Response::Queue { dealer: Dealer::new(1, 1).unwrap(), max_length: 9 };
+        let configuration = LevelConfiguration {
+            uid: None,
+            response,
+            shares: 1,
+            lendable_percent: 0,
+            borrowing_percent: None,
+        };
+        let level = Level::new("level", &configuration, Clock::start());
+        level.configure(response, 2, 2, 2);
+        let metrics = FlowControlMetrics::new(&mut Families::default()).unwrap();
+        let metrics = Arc::new(metrics.flow("level", "schema"));
+        let enter = |millis_kept: u64| {
+            let additional_latency = Duration::from_millis(millis_kept);
+            let request = Request {
+                schema: "schema".into(),
+                metrics: metrics.clone(),
+                distinguisher: "".into(),
+                hash: 0,
+                details: "".into(),
+                work: WorkEstimate { initial_seats: 1, final_seats: 1, additional_latency },
+            };
+            let level = level.clone();
+            async move { level.enter(request, false, Duration::from_mins(1), || ()).await }
+        };
+        drop(enter(5_000).await.unwrap());
+        let short = enter(10).await.unwrap();
+        let waiting = tokio::spawn(enter(0));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert!(!waiting.is_finished());
+        drop(short);
+        let served = tokio::time::timeout(Duration::from_secs(1), waiting).await;
+        assert!(served.expect("it waits for the other seat").unwrap().is_ok());
     }
 }

@@ -6,13 +6,15 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `work`, `sharding`, `demand`, `allocation` | the arithmetic: seat-seconds, queues of a flow, observed demand, division of seats |
-//! | `queue_set` | the fair queues of one level, as a value without time of its own; `statistics` about it |
-//! | `configuration`, `level`, `levels` | a level as configured, with its lock and its waiting requests; all levels |
-//! | `rules`, `estimator`, `objects`, `watches` | whom a schema matches; how many seats a request needs |
-//! | `dropped` | when a refused client should try again |
 //! | `pages` | the debugging pages |
+//! | `rules`, `estimator`, `objects`, `watches` | whom a schema matches; how many seats a request needs |
+//! | `levels` | all levels, and the division of the seats between them |
+//! | `level`, `configuration` | a level as configured, with its lock and its waiting requests |
+//! | `queue_set`, `statistics` | the fair queues of one level, as a value without time of its own; `queue_set::dispatch` chooses the queue of a request, and the one to be served |
+//! | `sharding`, `demand`, `allocation` | the arithmetic: queues of a flow, observed demand, division of seats |
+//! | `dropped` | when a refused client should try again |
 //! | `metrics`, `metric_names`, `timed_ratio` | the metrics |
+//! | `work` | the work of a request, in seat-seconds |
 //!
 //! Kubernetes concept:
 //! [API Priority and Fairness](https://kubernetes.io/docs/concepts/cluster-administration/flow-control/).

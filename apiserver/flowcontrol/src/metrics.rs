@@ -14,6 +14,7 @@ use registry_core::metrics::{Definition, Families, MetricsError};
 
 use crate::metric_names as names;
 use crate::timed_ratio::TimedRatio;
+use crate::work::count;
 
 /// The metrics of priority levels and flow schemas.
 #[derive(Clone)]
@@ -177,7 +178,7 @@ impl FlowMetrics {
 
     /// Records the length of a queue that a request has joined.
     pub fn queue_length(&self, length: usize) {
-        self.queue_length.observe(float(length));
+        self.queue_length.observe(count(length));
     }
 
     /// A request waits.
@@ -230,12 +231,12 @@ impl FlowMetrics {
 
     /// Records the number of watches that a write informs.
     pub fn watch_count(&self, watches: usize) {
-        self.watch_count.observe(float(watches));
+        self.watch_count.observe(count(watches));
     }
 
     /// Records the number of seats of a request.
     pub fn estimated(&self, seats: usize) {
-        self.estimated_seats.observe(float(seats));
+        self.estimated_seats.observe(count(seats));
     }
 }
 
@@ -367,10 +368,6 @@ impl Collector for Reader {
     fn collect(&self) -> Vec<MetricFamily> {
         self.0.collect()
     }
-}
-
-fn float(number: usize) -> f64 {
-    f64::from(u32::try_from(number).unwrap_or(u32::MAX))
 }
 
 fn signed(number: usize) -> i64 {

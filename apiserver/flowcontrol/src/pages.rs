@@ -2,10 +2,10 @@
 //!
 //! Kubernetes concept: `apf_controller_debug.go`. The columns are aligned as Go's `tabwriter` does it.
 
-use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
+use registry_core::go_duration;
 use request_info::query_pairs;
 
 use super::level::Level;
@@ -145,7 +145,7 @@ fn request_row(level: &str, request: &RequestDump, began: SystemTime, has_detail
         &at(Some(request.arrived)),
         &request.work.initial_seats.to_string(),
         &request.work.final_seats.to_string(),
-        &go_duration(request.work.additional_latency),
+        &go_duration::format(request.work.additional_latency),
         &at(request.started),
     ]
     .join(SEPARATOR);
@@ -166,25 +166,6 @@ pub(super) fn wants_details(query: &str) -> bool {
     query_pairs(query)
         .find(|(name, _)| name == "includeRequestDetails")
         .is_some_and(|(_, value)| !value.is_empty())
-}
-
-/// Returns a duration below a minute as Go writes it.
-fn go_duration(duration: Duration) -> String {
-    let nanos = duration.as_nanos();
-    let (unit, scale) = match nanos {
-        0 => return "0s".to_owned(),
-        1..1_000 => ("ns", 1),
-        1_000..1_000_000 => ("µs", 1_000),
-        1_000_000..1_000_000_000 => ("ms", 1_000_000),
-        _ => ("s", 1_000_000_000),
-    };
-    let fraction = nanos % scale;
-    let mut text = (nanos / scale).to_string();
-    if fraction > 0 {
-        let width = scale.ilog10() as usize;
-        let _ = write!(text, ".{}", format!("{fraction:0width$}").trim_end_matches('0'));
-    }
-    text + unit
 }
 
 /// Aligns the columns of rows that are separated by tabs. As for Go's `tabwriter`, text after the last tab of a row
@@ -220,19 +201,5 @@ mod tests {
     fn columns_are_aligned_as_go_aligns_them() {
         let rows = ["Name,\tCount,\tLast".to_owned(), "a-long-name,\t1,\tx".to_owned()];
         assert_eq!(aligned(&rows), "Name,        Count,  Last\na-long-name, 1,      x\n");
-    }
-
-    #[test]
-    fn durations_are_written_as_go_writes_them() {
-        for (nanos, text) in [
-            (0, "0s"),
-            (7, "7ns"),
-            (1_500, "1.5µs"),
-            (5_000_000, "5ms"),
-            (16_666_666, "16.666666ms"),
-            (2_050_000_000, "2.05s"),
-        ] {
-            assert_eq!(go_duration(Duration::from_nanos(nanos)), text);
-        }
     }
 }

@@ -22,10 +22,10 @@ use super::statistics::Statistics;
 use super::work::{SeatSeconds, WorkEstimate, count};
 use crate::metrics::FlowMetrics;
 
+mod dispatch;
 mod dump;
 mod queue;
 mod reserve;
-mod service;
 #[cfg(test)]
 mod tests;
 
@@ -223,8 +223,7 @@ impl QueueSet {
         // It would be the only one in the queues.
         let is_next = self.waiting == 0 && self.limit > 0 && self.has_room_for(seats);
         let is_reserved = !is_next && self.has_reserve_for(&request);
-        let is_full = self.shared_in_use() >= self.shared_limit() && length >= max_length;
-        if is_full && !is_next && !is_reserved {
+        if length >= max_length && !is_next && !is_reserved {
             return self.refuse(&request, Refusal::QueueFull);
         }
         request.metrics.queue_length(length + 1);

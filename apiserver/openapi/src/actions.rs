@@ -51,6 +51,11 @@ const SELECTION: Parameters = &[
     ("resourceVersion", "string", "Which resource versions the request may be served from."),
     ("resourceVersionMatch", "string", "How resourceVersion is applied to list calls."),
     ("sendInitialEvents", "boolean", "Whether a watch begins with the present state."),
+    (
+        "shardSelector",
+        "string",
+        "A selector of the shard that the list is of; it needs the feature ShardedListAndWatch.",
+    ),
     ("timeoutSeconds", "integer", "Timeout for the list or watch call."),
 ];
 const WATCHING: Parameters = &[
@@ -155,10 +160,10 @@ impl Action {
         }
     }
 
-    /// Returns the description of the operation on an object or a part of it (`of`: `status of `).
-    pub(super) fn description(self, kind: &str, of: &str) -> String {
+    /// Returns the description of the operation on an object or a part of it (`part`: `status of `).
+    pub(super) fn description(self, kind: &str, part: &str) -> String {
         match self {
-            Self::Get => format!("read {of}the specified {kind}"),
+            Self::Get => format!("read {part}the specified {kind}"),
             Self::List => format!("list or watch objects of kind {kind}"),
             Self::Watch => format!(
                 "watch changes to an object of kind {kind}. deprecated: use the 'watch' parameter with a list \
@@ -168,9 +173,9 @@ impl Action {
                 "watch individual changes to a list of {kind}. deprecated: use the 'watch' parameter with a list \
                  operation instead."
             ),
-            Self::Create => format!("create {of}{}{kind}", article(kind)),
-            Self::Update => format!("replace {of}the specified {kind}"),
-            Self::Patch => format!("partially update {of}the specified {kind}"),
+            Self::Create => format!("create {part}{}{kind}", article(kind)),
+            Self::Update => format!("replace {part}the specified {kind}"),
+            Self::Patch => format!("partially update {part}the specified {kind}"),
             Self::Delete => format!("delete {}{kind}", article(kind)),
             Self::DeleteCollection => format!("delete collection of {kind}"),
         }

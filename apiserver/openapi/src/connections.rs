@@ -71,8 +71,7 @@ fn operation(path: &InstalledPath, accepted: &ConnectSpec, method: &str, suffix:
     let is_read = is_read(path, accepted);
     let text = json!({ "schema": { "type": "string" } });
     let (action, description, content) = if is_read {
-        let description =
-            format!("{method} {subresource} of the specified {parent}").replacen("get", "read", 1);
+        let description = format!("read {subresource} of the specified {parent}");
         let types = operations::OBJECT_TYPES.into_iter().chain(["text/plain"]);
         let content: Map<String, Value> =
             types.map(|media_type| (media_type.to_owned(), text.clone())).collect();

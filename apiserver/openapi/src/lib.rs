@@ -15,11 +15,9 @@ use http::request::Parts;
 use registry_core::api::StatusError;
 use registry_core::schema::openapi::Descriptions;
 use request_info::root_of;
-use responses::Response;
-use responses::{self, Document};
+use responses::{self, Document, Response};
 use serde_json::{Map, Value, json};
 
-mod above;
 mod actions;
 mod components;
 mod connections;
@@ -28,6 +26,7 @@ mod gnostic;
 mod names;
 mod operations;
 mod paths;
+mod roots;
 #[cfg(test)]
 mod tests;
 mod v2;
@@ -89,7 +88,7 @@ impl ServerDocuments {
         if let Some(version) = find(served, below) {
             return Some(version.response(below, parts, descriptions));
         }
-        Some(match above::document(below, served, &LazyCell::new(descriptions)) {
+        Some(match roots::document(below, served, &LazyCell::new(descriptions)) {
             Some(value) => {
                 let document = Document::json(&value);
                 version::response(below, parts, document.tag(), || document.clone())
@@ -114,8 +113,8 @@ impl ServerDocuments {
                     (path.clone(), json!({ "serverRelativeURL": url }))
                 })
                 .collect();
-            for path in above::paths(served) {
-                if let Some(value) = above::document(&path, served, &descriptions) {
+            for path in roots::paths(served) {
+                if let Some(value) = roots::document(&path, served, &descriptions) {
                     let url = hashed_url(&path, Document::json(&value).tag().hash());
                     paths.insert(path, json!({ "serverRelativeURL": url }));
                 }
@@ -130,13 +129,18 @@ impl ServerDocuments {
     }
 }
 
+/// Returns whether a path is that of a document of OpenAPI, which may exist or not.
+pub fn has_path(path: &str) -> bool {
+    is_v2(path) || below_index(path).is_some()
+}
+
 /// Returns whether there is a document at this path.
 pub fn serves(path: &str, served: &dyn ServedVersions) -> bool {
     is_v2(path)
         || below_index(path).is_some_and(|below| {
             below.is_empty()
                 || find(served, below).is_some()
-                || above::paths(served).iter().any(|path| path == below)
+                || roots::paths(served).iter().any(|path| path == below)
         })
 }
 

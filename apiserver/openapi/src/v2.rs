@@ -15,15 +15,13 @@ use http::header::{CONTENT_ENCODING, VARY};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use responses::negotiation::{accepts_gzip, clauses};
-use responses::{self, EntityTag};
-use responses::{Delivery, Response, ResponseBody};
+use responses::{self, Delivery, EntityTag, Response, ResponseBody};
 use ring::digest;
 
 mod content;
 mod convert;
 mod merged;
 mod remote;
-mod roots;
 
 pub(super) use content::Content;
 pub use remote::{RemoteSpec, SpecError};
@@ -31,7 +29,7 @@ pub use remote::{RemoteSpec, SpecError};
 /// Path of the document.
 pub(super) const PATH: &str = "/openapi/v2";
 
-/// The media types of the protobuf form: the current and the previous one, and that of responses.
+/// The media types of the protobuf form: the current one, which responses have, and the previous one.
 const PROTOBUF: [&str; 2] = [
     "application/com.github.proto-openapi.spec.v2.v1.0+protobuf",
     "application/com.github.proto-openapi.spec.v2@v1.0+protobuf",
@@ -60,12 +58,14 @@ impl Forms {
     pub(super) fn response<'a>(&self, parts: &Parts, make: impl FnOnce() -> Content<'a> + Send) -> Response {
         match wanted(&parts.headers) {
             Some(Form::Json) => {
-                let packed = self.json.get_or_init(|| aside(|| Packed::pack(|out| make().write_json(out))));
+                let packed =
+                    self.json.get_or_init(|| in_own_thread(|| Packed::pack(|out| make().write_json(out))));
                 packed.response(&parts.headers, "application/json")
             }
             Some(Form::Protobuf) => {
-                let packed =
-                    self.protobuf.get_or_init(|| aside(|| Packed::pack(|out| make().write_protobuf(out))));
+                let packed = self
+                    .protobuf
+                    .get_or_init(|| in_own_thread(|| Packed::pack(|out| make().write_protobuf(out))));
                 packed.response(&parts.headers, PROTOBUF[0])
             }
             None => responses::empty(StatusCode::NOT_ACCEPTABLE),
@@ -73,9 +73,9 @@ impl Forms {
     }
 }
 
-/// Runs a function in a thread of its own: the millions of small allocations of a document are then
-/// contiguous and return to the system when the thread ends, instead of fragmenting the heap.
-fn aside(make: impl FnOnce() -> Packed + Send) -> Packed {
+/// Packs a document in a thread of its own: the millions of small allocations are then contiguous and return to the system
+/// when the thread ends, instead of fragmenting the heap.
+fn in_own_thread(make: impl FnOnce() -> Packed + Send) -> Packed {
     std::thread::scope(|scope| match scope.spawn(make).join() {
         Ok(packed) => packed,
         Err(panic) => std::panic::resume_unwind(panic),

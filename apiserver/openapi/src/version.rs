@@ -10,9 +10,8 @@ use registry_core::api::{GroupVersion, StatusError};
 use registry_core::registry::InstalledPath;
 use registry_core::schema::openapi::Descriptions;
 use request_info::Query;
-use responses::Response;
 use responses::negotiation::{Endpoint, Format, Formats, Output, clauses};
-use responses::{self, Document, EntityTag};
+use responses::{self, Document, EntityTag, Response};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -123,22 +122,26 @@ pub(super) fn response(
     tag: &EntityTag,
     make: impl FnOnce() -> Document,
 ) -> Result<Response, StatusError> {
-    if wants_protobuf(&parts.headers) {
-        // Rarely requested: encoded for each request.
-        let encode = || gnostic::v3(&make().parsed()).into();
-        return Ok(tag.cacheable_response(&parts.headers, PROTOBUF[0], encode));
-    }
     let query = Query::from_uri(&parts.uri);
     let formats = Formats { protobuf: false, cbor: false, tables: false };
-    let output = Output::negotiate(&parts.headers, query, Endpoint::Document, formats)?;
+    let output = if wants_protobuf(&parts.headers) {
+        None
+    } else {
+        Some(Output::negotiate(&parts.headers, query, Endpoint::Document, formats)?)
+    };
     let asked_hash = query.first("hash");
     if asked_hash.as_ref().is_some_and(|hash| **hash != *tag.hash()) {
         return Ok(moved(&hashed_url(path, tag.hash())));
     }
-    if output.format == Format::Yaml {
-        return Ok(make().response(&output));
-    }
-    let mut response = tag.cacheable_response(&parts.headers, "application/json", || make().bytes());
+    let mut response = match output {
+        Some(output) if output.format == Format::Yaml => return Ok(make().response(&output)),
+        Some(_) => tag.cacheable_response(&parts.headers, "application/json", || make().bytes()),
+        // Rarely requested: encoded for each request.
+        None => {
+            let encode = || gnostic::v3(&make().parsed()).into();
+            tag.cacheable_response(&parts.headers, PROTOBUF[0], encode)
+        }
+    };
     if asked_hash.is_some() {
         // The content of this URL never changes.
         let forever = HeaderValue::from_static("public, immutable, max-age=31536000");

@@ -8,6 +8,7 @@ use ring::digest::{Digest, SHA256, digest};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::encoding::json_line;
 use super::negotiation::{Format, Output};
 use super::{Response, ResponseBody};
 use super::{negotiated, plain};
@@ -29,14 +30,14 @@ pub struct EntityTag(HeaderValue);
 impl Document {
     /// Encodes this value.
     pub fn json(value: &impl Serialize) -> Self {
-        let line = negotiated::json_line(value);
+        let line = json_line(value);
         let tag = EntityTag::from_digest(&digest(&SHA256, line.trim_ascii_end()));
         Self { line, tag }
     }
 
     /// Encodes this value, whose tag is derived from something else than its bytes.
     pub fn tagged(value: &impl Serialize, tag: EntityTag) -> Self {
-        Self { line: negotiated::json_line(value), tag }
+        Self { line: json_line(value), tag }
     }
 
     /// Returns the tag.

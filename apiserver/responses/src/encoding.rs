@@ -8,6 +8,7 @@ use bytes::Bytes;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use http_body::{Body, Frame};
+use serde::Serialize;
 
 use crate::turns::wake_after_others;
 
@@ -46,6 +47,14 @@ pub(super) struct EncodedBody<B> {
 struct Encoder {
     pretty: Option<Pretty>,
     gzip: Option<GzEncoder<Vec<u8>>>,
+}
+
+/// Returns a value as JSON with a newline.
+pub(super) fn json_line(value: &impl Serialize) -> Bytes {
+    // Cannot fail: the keys are strings, and all values have a JSON form.
+    let mut line = serde_json::to_vec(value).unwrap_or_default();
+    line.push(b'\n');
+    line.into()
 }
 
 // === impl Encoding ===

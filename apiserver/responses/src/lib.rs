@@ -2,13 +2,13 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `negotiation` | the format: `Accept`, `pretty`, the media types of bodies |
-//! | `plain` | responses without negotiation: empty, text, failures from before the handlers |
+//! | `document` | documents that are encoded once, with an entity tag |
 //! | `negotiated` | values, bytes, streams and failures in the negotiated format |
+//! | `plain` | responses without negotiation: empty, text, failures from before the handlers |
+//! | `encoding`, `yaml` | indentation and gzip; YAML |
+//! | `negotiation` | the format: `Accept`, `pretty`, the media types of bodies |
 //! | `body`, `observers` | the body of a response: how it is delivered, and the values that follow its delivery |
 //! | `pieces` | bytes of a response that refer to stored objects |
-//! | `document` | documents that are encoded once, with an entity tag |
-//! | `encoding`, `yaml` | indentation and gzip; YAML |
 //! | `warnings` | `Warning` headers |
 //! | `turns` | lets other tasks run between the parts of a long response |
 //!

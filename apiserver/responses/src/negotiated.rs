@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::body::{Delivery, Response, ResponseBody};
-use super::encoding::{EncodedBody, Encoding, encode_all};
+use super::encoding::{EncodedBody, Encoding, encode_all, json_line};
 use super::negotiation::{Format, Output};
 use super::{plain, yaml};
 
@@ -40,14 +40,6 @@ pub fn value(output: &Output, status: StatusCode, value: &impl Serialize) -> Res
         }
     };
     bytes(output, status, content)
-}
-
-/// Returns a value as JSON with a newline.
-pub(super) fn json_line(value: &impl Serialize) -> Bytes {
-    // Cannot fail: the keys are strings, and all values have a JSON form.
-    let mut line = serde_json::to_vec(value).unwrap_or_default();
-    line.push(b'\n');
-    line.into()
 }
 
 /// Returns bytes that are in the negotiated format already, pretty-printed and compressed as requested. JSON ends with

@@ -67,22 +67,22 @@ impl Output {
         if !clauses.iter().any(|clause| clause.names_produced_type(endpoint, formats)) {
             return Err(not_produced(endpoint, formats));
         }
-        for clause in &clauses {
-            let Some(format) = clause.format(endpoint, formats.cbor) else { continue };
-            let Some(shape) = shape(clause, endpoint) else { continue };
-            if !is_given(format, shape, endpoint, formats) {
-                continue;
-            }
-            return Ok(Self {
-                format,
-                shape,
-                pretty: pretty || clause.parameter("pretty") == Some("1"),
-                gzip,
-            });
+        let accepted = |endpoint| {
+            clauses.iter().find_map(|clause| {
+                let format = clause.format(endpoint, formats.cbor)?;
+                let shape = shape(clause, endpoint)?;
+                is_given(format, shape, endpoint, formats).then_some((clause, format, shape))
+            })
+        };
+        if let Some((clause, format, shape)) = accepted(endpoint) {
+            let pretty = pretty || clause.parameter("pretty") == Some("1");
+            return Ok(Self { format, shape, pretty, gzip });
         }
+        let is_only_no_stream = endpoint == Endpoint::Watch && accepted(Endpoint::Collection).is_some();
+        let types = if is_only_no_stream { formats.stream_media_types() } else { formats.media_types() };
         Err(StatusError::new(
             Reason::NotAcceptable,
-            format!("only the following media types are accepted: {}", formats.media_types_at(endpoint)),
+            format!("only the following media types are accepted: {types}"),
         ))
     }
 
@@ -173,7 +173,7 @@ fn not_produced(endpoint: Endpoint, formats: Formats) -> StatusError {
     let mut types = formats.media_types();
     if matches!(endpoint, Endpoint::Collection | Endpoint::Watch) {
         types += ", ";
-        types += &formats.media_types_at(Endpoint::Watch);
+        types += &formats.stream_media_types();
     }
     let message = format!("406: Not Acceptable\n\nAvailable representations: {types}");
     with_empty_details(StatusError::new(Reason::NotAcceptable, message))

@@ -4,7 +4,7 @@ use http::StatusCode;
 use http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, X_CONTENT_TYPE_OPTIONS};
 use registry_core::api::StatusError;
 
-use super::negotiated::json_line;
+use super::encoding::json_line;
 use super::{Response, ResponseBody};
 
 /// Returns a response without a body.

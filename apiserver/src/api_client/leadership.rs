@@ -17,10 +17,17 @@ use super::{ApiClient, ClientError, TypedClient};
 
 /// Time for which a Lease is held without being renewed.
 pub const DURATION: Duration = Duration::from_secs(15);
-/// Time after the last renewal at which a holder stops its work: before others take it over.
-const RENEW_DEADLINE: Duration = Duration::from_secs(10);
-/// Time between two attempts to renew a Lease, or to take it over.
-const PERIOD: Duration = Duration::from_secs(2);
+
+/// The times of a leadership.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeadershipTimes {
+    /// Time for which a Lease is held without being renewed, in whole seconds.
+    pub(crate) duration: Duration,
+    /// Time after the last renewal at which a holder stops its work: before others take it over.
+    pub(crate) renew_deadline: Duration,
+    /// Time between two attempts to renew a Lease, or to take it over.
+    pub(crate) period: Duration,
+}
 
 /// A Lease by which servers agree on which of them does some work.
 pub struct Leadership {
@@ -30,6 +37,15 @@ pub struct Leadership {
     identity: String,
     /// The last seen state of another holder's Lease, and when it was seen first: clocks of other machines do not count.
     observed: Option<(Option<String>, Instant)>,
+    times: LeadershipTimes,
+}
+
+// === impl LeadershipTimes ===
+
+impl Default for LeadershipTimes {
+    fn default() -> Self {
+        Self { duration: DURATION, renew_deadline: Duration::from_secs(10), period: Duration::from_secs(2) }
+    }
 }
 
 // === impl Leadership ===
@@ -44,7 +60,14 @@ impl Leadership {
             name: name.to_owned(),
             identity: format!("{host}_{}", uuid::Uuid::new_v4()),
             observed: None,
+            times: LeadershipTimes::default(),
         }
+    }
+
+    /// Sets the times.
+    #[must_use]
+    pub(crate) fn with_times(self, times: LeadershipTimes) -> Self {
+        Self { times, ..self }
     }
 
     /// Returns by which name this server holds the Lease.
@@ -60,7 +83,7 @@ impl Leadership {
     {
         while !stopping.is_cancelled() {
             if !self.try_hold().await {
-                stopping.run_until_cancelled(tokio::time::sleep(PERIOD)).await;
+                stopping.run_until_cancelled(tokio::time::sleep(self.times.period)).await;
                 continue;
             }
             tracing::info!(lease = self.name, "this server leads");
@@ -75,18 +98,18 @@ impl Leadership {
                 }
             }
             self.release().await;
-            stopping.run_until_cancelled(tokio::time::sleep(PERIOD)).await;
+            stopping.run_until_cancelled(tokio::time::sleep(self.times.period)).await;
         }
     }
 
     /// Renews the Lease until that fails for too long, or until `ends` is cancelled.
     async fn hold(&mut self, ends: &CancellationToken) {
         let mut renewed = Instant::now();
-        while renewed.elapsed() < RENEW_DEADLINE {
-            if ends.run_until_cancelled(tokio::time::sleep(PERIOD)).await.is_none() {
+        while renewed.elapsed() < self.times.renew_deadline {
+            if ends.run_until_cancelled(tokio::time::sleep(self.times.period)).await.is_none() {
                 return;
             }
-            let left = RENEW_DEADLINE.saturating_sub(renewed.elapsed());
+            let left = self.times.renew_deadline.saturating_sub(renewed.elapsed());
             if matches!(tokio::time::timeout(left, self.try_hold()).await, Ok(true)) {
                 renewed = Instant::now();
             }
@@ -132,7 +155,7 @@ impl Leadership {
         }
         let seconds = lease.spec.as_ref().and_then(|spec| spec.lease_duration_seconds);
         let seconds = seconds.and_then(|seconds| u64::try_from(seconds).ok());
-        let lasts = seconds.map_or(DURATION, Duration::from_secs);
+        let lasts = seconds.map_or(self.times.duration, Duration::from_secs);
         let state = &lease.metadata.resource_version;
         match &self.observed {
             Some((seen, since)) if seen == state => since.elapsed() > lasts,
@@ -151,7 +174,7 @@ impl Leadership {
         let transitions = before.and_then(|spec| spec.lease_transitions);
         LeaseSpec {
             holder_identity: Some(self.identity.clone()),
-            lease_duration_seconds: i32::try_from(DURATION.as_secs()).ok(),
+            lease_duration_seconds: i32::try_from(self.times.duration.as_secs()).ok(),
             acquire_time: if is_new {
                 now.clone()
             } else {
@@ -179,7 +202,7 @@ impl Leadership {
             spec.lease_duration_seconds = Some(1);
             self.leases.replace(&self.name, &lease).await.map(drop)
         };
-        if let Ok(Err(failure)) = tokio::time::timeout(PERIOD, released).await {
+        if let Ok(Err(failure)) = tokio::time::timeout(self.times.period, released).await {
             tracing::warn!(lease = self.name, "cannot give up the Lease: {failure}");
         }
     }

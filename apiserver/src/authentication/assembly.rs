@@ -112,7 +112,7 @@ impl Sources<'_> {
         };
         let (configuration, content) = AuthenticationConfiguration::read_with_content(path)?;
         let issuers = issuers(&configuration, disallowed, &Algorithm::ALL, &self.metrics, self.egress)?;
-        self.metrics.configured(&content);
+        self.metrics.reloads().configured(&content);
         let issuers = Arc::new(ArcSwap::from_pointee(issuers));
         let anonymous = configuration.anonymous.clone();
         let reload = Reload {

@@ -87,7 +87,7 @@ impl Reload {
         chain: Arc<AuthorizerChain>,
         metrics: AuthorizationMetrics,
     ) -> Self {
-        metrics.configured(&file.content);
+        metrics.reloads().configured(&file.content);
         let present = file.written;
         let file = FollowedFile::new(&file.path, file.content, PERIOD);
         Self { file, present, required, modes, chain, metrics }
@@ -104,12 +104,12 @@ impl Reload {
                 Ok(false) => {}
                 Ok(true) => {
                     tracing::info!("authorizing by the changed configuration");
-                    self.metrics.reloaded(true);
+                    self.metrics.reloads().reloaded(true);
                 }
                 Err(error) => {
                     let path = self.file.path().display();
                     tracing::error!("the authorization configuration stays as it is: {path}: {error}");
-                    self.metrics.reloaded(false);
+                    self.metrics.reloads().reloaded(false);
                 }
             }
         }
@@ -134,7 +134,7 @@ impl Reload {
         let members = self.modes.members(configured, &self.metrics)?;
         self.chain.replace(members);
         self.present = written;
-        self.metrics.configured(content);
+        self.metrics.reloads().configured(content);
         Ok(true)
     }
 }

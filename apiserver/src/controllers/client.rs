@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
+use registry_core::RequestContext;
 use registry_core::context::ServiceAccountName;
 use serde_json::{Value, json};
 
@@ -69,6 +70,12 @@ impl Client {
     ) -> Self {
         let user = ServiceAccountName { namespace: "kube-system", name: account }.user();
         Self { server: Arc::new(LocalUser::new(handler, auditor, user, USER_AGENT)) }
+    }
+
+    /// Creates the client of the server itself, for what kube-apiserver writes. Its requests are audited.
+    pub(super) fn for_server<D: Dispatch>(handler: Arc<D>, auditor: Option<Arc<Auditor>>) -> Self {
+        let user = RequestContext::system("").user;
+        Self { server: Arc::new(LocalUser::new(handler, auditor, user, "kube-apiserver")) }
     }
 
     /// Returns the server that is asked.

@@ -13,7 +13,6 @@ use arc_swap::ArcSwap;
 use registry_core::metrics::TransformMetrics;
 
 use crate::followed_file::FollowedFile;
-use crate::metrics::{hash, now_seconds};
 
 use super::config::FileError;
 use super::transformers::Transformers;
@@ -60,7 +59,9 @@ impl Reload {
                     Err(EncryptionError::from(FileError::unreadable(self.file.path(), error)).into())
                 }
             };
-            self.metrics.reloaded(applied.is_ok(), now_seconds());
+            if let Some(reloads) = self.metrics.reloads() {
+                reloads.reloaded(applied.is_ok());
+            }
             match applied {
                 Ok(()) => tracing::info!("loaded the changed encryption configuration"),
                 Err(error) => {
@@ -85,7 +86,9 @@ impl Reload {
             return Err(ReloadError::Unhealthy(failures));
         }
         self.current.store(Arc::new(transformers));
-        self.metrics.configured(&hash(&loaded.content));
+        if let Some(reloads) = self.metrics.reloads() {
+            reloads.configured(&loaded.content);
+        }
         Ok(())
     }
 }

@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, Limited};
 use registry_core::api::StatusError;
 use request_info::{RequestInfo, Verb};
 
-use crate::handlers::{BODY_LIMIT_BYTES, unreadable};
+use crate::handlers::{BODY_LIMIT_BYTES, too_large, unreadable};
 
 use super::in_flight::{TakenShare, UserShare};
 
@@ -18,7 +18,7 @@ use super::in_flight::{TakenShare, UserShare};
 /// not read, are left unchanged.
 ///
 /// # Errors
-/// 413 when the body is too large, 400 when it is incomplete, 429 when the user's other bodies take too much
+/// 413 when the body is too large, which is known at once if its size was declared, 400 when it is incomplete, 429 when the user's other bodies take too much
 /// memory.
 pub(super) async fn receive(
     info: &RequestInfo,
@@ -34,6 +34,9 @@ pub(super) async fn receive(
         return Ok(None);
     }
     let body = std::mem::take(request.body_mut());
+    if http_body::Body::size_hint(&body).lower() > BODY_LIMIT_BYTES as u64 {
+        return Err(too_large());
+    }
     let mut reservation = share.body();
     let bytes = collected(body, &mut reservation).await?;
     *request.body_mut() = Body::from(bytes);

@@ -30,6 +30,8 @@ pub struct ApiConfig {
     pub descriptions: DescriptionsSource,
     /// Whether CBOR is supported.
     pub cbor: bool,
+    /// Whether lists and watches can be of a shard.
+    pub shards: bool,
     /// The memory budget of cached encodings of stored objects.
     pub encodings: Arc<EncodingBudget>,
     /// The metrics of requests.
@@ -81,6 +83,7 @@ impl Default for ApiConfig {
         Self {
             descriptions: || None,
             cbor: false,
+            shards: false,
             encodings,
             metrics: RequestMetrics::default(),
             watches: WatchTimes::default(),

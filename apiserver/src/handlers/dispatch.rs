@@ -31,7 +31,7 @@ impl Api {
         let mut measure = Measure::begin(context.received);
         let result = match &info.resource {
             Some(resource) => self.serve(&info, resource, &mut context, &parts, body, &mut measure).await,
-            None => self.document(&info.path, &parts),
+            None => self.document(&info.path, &parts).await,
         };
         let mut response = result.unwrap_or_else(|failure| {
             // Decoders, webhooks and conversions word it as an error of theirs.
@@ -122,7 +122,7 @@ impl Api {
     }
 
     /// Returns a document about the server itself.
-    fn document(&self, path: &str, parts: &Parts) -> Result<Response, StatusError> {
+    async fn document(&self, path: &str, parts: &Parts) -> Result<Response, StatusError> {
         let served = self.served();
         let is_allowed = match parts.method {
             Method::GET => true,
@@ -132,7 +132,17 @@ impl Api {
         if !is_allowed && served.has_document(path) {
             return Err(method_not_allowed());
         }
-        match served.document(path, parts, self.config.descriptions, self.config.cbor)? {
+        let document = if openapi::has_path(path) {
+            // Making it takes up to seconds, for which requests for the same document wait.
+            let (served, path, parts) = (served.clone(), path.to_owned(), parts.clone());
+            let descriptions = self.config.descriptions;
+            let made =
+                tokio::task::spawn_blocking(move || served.openapi_document(&path, &parts, descriptions));
+            made.await.map_err(StatusError::internal)??
+        } else {
+            served.discovery_document(path, parts, self.config.cbor)?
+        };
+        match document {
             Some(response) => Ok(response),
             // A version that a served group does not have is reported as a missing resource.
             None if served.has_group_of(path) => Err(resource_not_found()),

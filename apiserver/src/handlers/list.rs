@@ -16,7 +16,7 @@ use registry_core::json_fields::put;
 
 use super::audit;
 use super::call::Call;
-use super::options::{ListPurpose, list_options};
+use super::options::{ListPurpose, list_options, shard_selector};
 use super::representation::ItemForm;
 use super::representation::cbor::Maps;
 use super::routing::method_not_allowed;
@@ -44,6 +44,9 @@ pub(super) async fn list(call: &Call<'_>) -> Result<Response, StatusError> {
 /// 400 if a field selector does not require the name in the path.
 pub(super) fn selection(call: &Call<'_>, purpose: ListPurpose) -> Result<ListOptions, StatusError> {
     let mut options = list_options(call.query, purpose)?;
+    if call.api.config.shards {
+        options.shard_selector = shard_selector(call.query)?;
+    }
     if call.name.is_empty() {
         return Ok(options);
     }
@@ -112,7 +115,7 @@ impl<'a> ListHead<'a> {
 
 fn json_body(list_head: &[u8], form: ItemForm, page: ListPage) -> ListBody {
     let mut prefix = Vec::with_capacity(list_head.len() + 64);
-    let metadata = page_metadata(&page);
+    let metadata = page_metadata(&page, &form);
     match &form {
         ItemForm::Whole | ItemForm::Tail => {
             prefix.extend_from_slice(list_head);
@@ -207,7 +210,7 @@ fn head(
     page: &ListPage,
 ) -> Result<Map<String, Value>, StatusError> {
     let metadata =
-        if list_head.is_custom { custom_page_metadata(page).to_string() } else { page_metadata(page) };
+        if list_head.is_custom { custom_page_metadata(page).to_string() } else { page_metadata(page, form) };
     let metadata: Value = serde_json::from_str(&metadata).map_err(StatusError::internal)?;
     let head = match form {
         ItemForm::Row(table) => table.head(&metadata),
@@ -227,8 +230,8 @@ fn head(
     }
 }
 
-/// Returns the metadata of a list.
-fn page_metadata(page: &ListPage) -> String {
+/// Returns the metadata of a list. Only lists of whole objects name their shard.
+fn page_metadata(page: &ListPage, form: &ItemForm) -> String {
     use std::fmt::Write;
     let mut text = format!("{{\"resourceVersion\":\"{}\"", page.revision);
     // Writing to a string cannot fail.
@@ -237,6 +240,9 @@ fn page_metadata(page: &ListPage) -> String {
     }
     if let Some(remaining) = remaining_items(page) {
         let _ = write!(text, ",\"remainingItemCount\":{remaining}");
+    }
+    if let (Some(shard), ItemForm::Whole | ItemForm::Tail) = (&page.shard, form) {
+        let _ = write!(text, ",\"shardInfo\":{{\"selector\":{}}}", Value::from(&**shard.text()));
     }
     text.push('}');
     text

@@ -16,7 +16,7 @@ mod list;
 mod tests;
 
 pub(crate) use delete::{delete_options, delete_options_of_query};
-pub(crate) use list::{ListPurpose, list_options};
+pub(crate) use list::{ListPurpose, list_options, shard_selector};
 
 /// Maximum length of a field manager's name, in characters.
 pub(super) const MAX_FIELD_MANAGER_CHARS: usize = 128;

@@ -335,7 +335,7 @@ impl Reads for Arc<Source> {
         let entries: Result<Vec<StoredObject>, StorageError> =
             page.items.into_iter().map(|object| self.entry(object)).collect();
         let mut items = entries?;
-        items.retain(|entry| request.predicate.matches(&entry.attributes));
+        items.retain(|entry| request.predicate.selects(entry));
         Ok(ListPage {
             revision: page.revision,
             items,

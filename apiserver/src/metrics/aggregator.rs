@@ -28,10 +28,10 @@ impl AggregatorMetrics {
     }
 
     /// Sets which APIServices are available.
-    pub fn set_all<'n>(&self, services: impl Iterator<Item = (&'n str, bool)>) {
+    pub fn set_all(&self, services: &[(String, bool)]) {
         self.unavailable.reset();
         for (name, is_available) in services {
-            self.unavailable.with_label_values(&[name]).set((!is_available).into());
+            self.unavailable.with_label_values(&[name]).set((!*is_available).into());
         }
     }
 }

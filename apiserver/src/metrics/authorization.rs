@@ -2,12 +2,10 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authorization/metrics` and `…/cel`, `…/plugin/pkg/authorizer/webhook/metrics`.
 
-use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec};
-use registry_core::metrics::{Families, MetricsError};
-use ring::digest::{SHA256, digest};
+use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec};
+use registry_core::metrics::{Families, MetricsError, ReloadMetrics};
 
 use super::names;
 
@@ -15,10 +13,7 @@ use super::names;
 #[derive(Clone)]
 pub struct AuthorizationMetrics {
     decisions: IntCounterVec,
-    reloads: IntCounterVec,
-    reload_times: IntGaugeVec,
-    configuration: IntGaugeVec,
-    server_id_hash: Arc<str>,
+    reloads: ReloadMetrics,
     evaluations: IntCounterVec,
     durations: HistogramVec,
     fail_open: IntCounterVec,
@@ -58,10 +53,14 @@ impl AuthorizationMetrics {
     pub(super) fn new(families: &mut Families) -> Result<Self, MetricsError> {
         Ok(Self {
             decisions: families.counter(&names::AUTHORIZATION_DECISIONS)?,
-            reloads: families.counter(&names::AUTHORIZATION_RELOADS)?,
-            reload_times: families.gauge(&names::AUTHORIZATION_RELOAD_TIME)?,
-            configuration: families.gauge(&names::AUTHORIZATION_CONFIG_INFO)?,
-            server_id_hash: families.server_id_hash(),
+            reloads: ReloadMetrics::new(
+                families,
+                [
+                    &names::AUTHORIZATION_RELOADS,
+                    &names::AUTHORIZATION_RELOAD_TIME,
+                    &names::AUTHORIZATION_CONFIG_INFO,
+                ],
+            )?,
             evaluations: families.counter(&names::AUTHORIZATION_WEBHOOK_EVALUATIONS)?,
             durations: families.histogram(&names::AUTHORIZATION_WEBHOOK_DURATION)?,
             fail_open: families.counter(&names::AUTHORIZATION_WEBHOOK_FAIL_OPEN)?,
@@ -89,35 +88,10 @@ impl AuthorizationMetrics {
         }
     }
 
-    /// Notes the content of the configuration in force.
-    pub(crate) fn configured(&self, content: &[u8]) {
-        self.configuration.reset();
-        self.configuration.with_label_values(&[&*self.server_id_hash, &hash(content)]).set(1);
+    /// Returns the metrics of the configuration file.
+    pub(crate) fn reloads(&self) -> &ReloadMetrics {
+        &self.reloads
     }
-
-    /// Counts a reading of a changed configuration.
-    pub(crate) fn reloaded(&self, is_success: bool) {
-        let labels = [if is_success { "success" } else { "failure" }, &*self.server_id_hash];
-        self.reloads.with_label_values(&labels).inc();
-        self.reload_times.with_label_values(&labels).set(now_seconds());
-    }
-}
-
-/// Returns the time as metrics have it.
-pub(crate) fn now_seconds() -> i64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_secs()).unwrap_or(i64::MAX)
-}
-
-/// Returns a hash as labels have it.
-pub(crate) fn hash(content: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut text = "sha256:".to_owned();
-    for byte in digest(&SHA256, content).as_ref() {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-    }
-    text
 }
 
 // === impl AuthorizationWebhookMetrics ===

@@ -5,9 +5,8 @@
 use std::time::Duration;
 
 use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
-use registry_core::metrics::{Families, MetricsError};
+use registry_core::metrics::{Families, MetricsError, now_seconds};
 
-use super::authorization::now_seconds;
 use super::names;
 
 /// The metrics of the program that signs tokens.

@@ -5,10 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
-use registry_core::metrics::{Families, MetricsError};
+use prometheus::{HistogramVec, IntGaugeVec};
+use registry_core::metrics::{Families, MetricsError, ReloadMetrics, content_hash, now_seconds};
 
-use super::authorization::{hash, now_seconds};
 use super::names;
 
 /// Metrics of the issuers of JWTs, which are labelled by the hash of their URL.
@@ -17,9 +16,7 @@ pub struct JwtMetrics {
     latencies: HistogramVec,
     fetch_times: IntGaugeVec,
     key_sets: IntGaugeVec,
-    reloads: IntCounterVec,
-    reload_times: IntGaugeVec,
-    configuration: IntGaugeVec,
+    reloads: ReloadMetrics,
     server_id_hash: Arc<str>,
 }
 
@@ -38,29 +35,26 @@ impl JwtMetrics {
             latencies: families.histogram(&names::JWT_LATENCY)?,
             fetch_times: families.gauge(&names::JWKS_FETCH_TIME)?,
             key_sets: families.gauge(&names::JWKS_INFO)?,
-            reloads: families.counter(&names::AUTHENTICATION_RELOADS)?,
-            reload_times: families.gauge(&names::AUTHENTICATION_RELOAD_TIME)?,
-            configuration: families.gauge(&names::AUTHENTICATION_CONFIG_INFO)?,
+            reloads: ReloadMetrics::new(
+                families,
+                [
+                    &names::AUTHENTICATION_RELOADS,
+                    &names::AUTHENTICATION_RELOAD_TIME,
+                    &names::AUTHENTICATION_CONFIG_INFO,
+                ],
+            )?,
             server_id_hash: families.server_id_hash(),
         })
     }
 
-    /// Notes the content of the configuration file in force.
-    pub(crate) fn configured(&self, content: &[u8]) {
-        self.configuration.reset();
-        self.configuration.with_label_values(&[&*self.server_id_hash, &hash(content)]).set(1);
-    }
-
-    /// Counts a reading of a changed configuration file.
-    pub(crate) fn reloaded(&self, is_success: bool) {
-        let labels = [result(is_success), &*self.server_id_hash];
-        self.reloads.with_label_values(&labels).inc();
-        self.reload_times.with_label_values(&labels).set(now_seconds());
+    /// Returns the metrics of the configuration file.
+    pub(crate) fn reloads(&self) -> &ReloadMetrics {
+        &self.reloads
     }
 
     /// Returns the metrics of an issuer.
     pub(crate) fn issuer(&self, url: &str) -> IssuerMetrics {
-        IssuerMetrics { all: self.clone(), issuer: hash(url.as_bytes()) }
+        IssuerMetrics { all: self.clone(), issuer: content_hash(url.as_bytes()) }
     }
 }
 
@@ -76,7 +70,7 @@ impl IssuerMetrics {
     /// Notes that keys were fetched; `previous` is the hash of the set before.
     pub(crate) fn fetched(&self, key_set: &[u8], previous: &mut String) {
         self.note_fetch(true);
-        let own = hash(key_set);
+        let own = content_hash(key_set);
         if own != *previous {
             self.forget_set(previous);
             self.all.key_sets.with_label_values(&[&*self.issuer, self.server_id_hash(), &own]).set(1);

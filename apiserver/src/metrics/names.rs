@@ -1,5 +1,4 @@
-//! The metrics of HTTP: name, description, labels and buckets. Those of storage are in
-//! [`registry_core::metrics`].
+//! The definitions of metrics: name, description, labels and buckets. Those of storage are in [`registry_core::metrics`].
 
 use registry_core::metrics::{Definition, REQUEST_SECONDS};
 
@@ -14,6 +13,15 @@ const WATCH_EVENT_BYTES: &[f64] = &[1024.0, 2048.0, 4096.0, 8192.0, 16_384.0, 32
 /// From one millisecond, the timer's resolution, to a minute.
 const DELAY_SECONDS: &[f64] =
     &[0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0];
+
+/// The default buckets of Prometheus.
+const DEFAULT_SECONDS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+/// From 5 milliseconds to 25 seconds: the timeout of a webhook is at most 30.
+const WEBHOOK_SECONDS: &[f64] = &[0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0];
+/// From one millisecond to a quarter of a second.
+const MATCH_CONDITION_SECONDS: &[f64] = &[0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
+/// From half a microsecond to a second, for expressions.
+const POLICY_SECONDS: &[f64] = &[0.000_000_5, 0.001, 0.01, 0.1, 1.0];
 
 const REQUEST: &[&str] = &["verb", "group", "version", "resource", "subresource", "scope", "component"];
 
@@ -104,7 +112,7 @@ pub(super) const CERTIFICATE_EXPIRY: Definition = Definition::new(
 
 pub(super) const SCHEDULING_DELAY: Definition = Definition::new(
     "orlop_scheduling_delay_seconds",
-    "How long a task that is ready waits for a thread of the runtime that serves connections, in seconds, measured ten times a second. Work that does not yield shows here, because it delays all requests.",
+    "Time that a ready task waits for a thread of the runtime that serves connections, in seconds, measured ten times a second. Work that does not yield shows here, because it delays all requests.",
     &[],
 )
 .with_buckets(DELAY_SECONDS);
@@ -147,9 +155,6 @@ pub(super) const AUTHORIZATION_CONFIG_INFO: Definition = Definition::new(
     "Information about the last applied authorization configuration with hash as label, split by apiserver identity.",
     &["apiserver_id_hash", "hash"],
 );
-
-/// The default buckets of Prometheus.
-const DEFAULT_SECONDS: &[f64] = &[0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 pub(super) const AUTHORIZATION_WEBHOOK_EVALUATIONS: Definition = Definition::new(
     "apiserver_authorization_webhook_evaluations_total",
@@ -223,11 +228,6 @@ pub(super) const HEALTH_CHECKS: Definition = Definition::new(
     &["name", "type", "status"],
 );
 
-/// From 5 milliseconds to 25 seconds: the timeout of a webhook is at most 30.
-const WEBHOOK_SECONDS: &[f64] = &[0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0];
-/// From one millisecond to a quarter of a second.
-const MATCH_CONDITION_SECONDS: &[f64] = &[0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
-
 pub(super) const WEBHOOK_DURATION: Definition = Definition::new(
     "apiserver_admission_webhook_admission_duration_seconds",
     "Admission webhook latency histogram in seconds, identified by name and broken out for each operation and API resource and type (validate or admit).",
@@ -271,6 +271,7 @@ pub(super) const MATCH_CONDITION_DURATION: Definition = Definition::new(
     &["name", "kind", "type", "operation"],
 )
 .with_buckets(MATCH_CONDITION_SECONDS);
+
 pub(super) const UNAVAILABLE_API_SERVICES: Definition = Definition::new(
     "aggregator_unavailable_apiservice",
     "Gauge of APIServices which are marked as unavailable broken down by APIService name.",
@@ -306,9 +307,6 @@ pub(super) const AUDIT_REJECTED: Definition = Definition::new(
     "Counter of apiserver requests rejected due to an error in audit logging backend.",
     &[],
 );
-
-/// From half a microsecond to a second, for expressions.
-const POLICY_SECONDS: &[f64] = &[0.000_000_5, 0.001, 0.01, 0.1, 1.0];
 
 pub(super) const VALIDATING_POLICY_CHECKS: Definition = Definition::new(
     "apiserver_validating_admission_policy_check_total",
@@ -400,6 +398,7 @@ pub(super) const SIGNER_DURATION: Definition = Definition::new(
     &["method", "code"],
 )
 .with_buckets(&[0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0]);
+
 pub(super) const VERSION: Definition = Definition::new(
     "version_info",
     "Provides the compatibility version info of the component. The component label is the name of the component, usually kube, but is relevant for aggregated-apiservers.",

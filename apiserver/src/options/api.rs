@@ -13,10 +13,12 @@ pub struct ApiOptions {
     #[arg(long, value_name = "API=BOOL,…", value_delimiter = ',')]
     pub runtime_config: Vec<RuntimeSwitch>,
 
-    /// Enable or disable features: CBORServingAndStorage=BOOL (alpha; off) supports CBOR. Kinds that are served if
-    /// `--runtime-config` enables them too: ClusterTrustBundle=BOOL (beta; off), GenericWorkload=BOOL (alpha; off),
-    /// PodCertificateRequest=BOOL (beta; off), StorageVersionMigrator=BOOL (beta; off). The other gates of Kubernetes
-    /// have the defaults of the emulated release; docs/reference/compatibility.md lists those that can be switched
+    /// Enable or disable features: CBORServingAndStorage=BOOL (alpha; off) supports CBOR, ShardedListAndWatch=BOOL (alpha;
+    /// off) shards of lists, CoordinatedLeaderElection=BOOL (beta; off) elects leaders among LeaseCandidates. Kinds that are
+    /// served if `--runtime-config` enables them too: ClusterTrustBundle=BOOL (beta; off), GenericWorkload=BOOL (alpha; off),
+    /// PodCertificateRequest=BOOL (beta; off), StorageVersionMigrator=BOOL (beta; off). AllAlpha=BOOL and AllBeta=BOOL
+    /// switch the other gates of their stage that can be switched. The other gates of Kubernetes have the defaults of the
+    /// emulated release; docs/reference/compatibility.md lists those that can be switched
     #[arg(long, value_name = "FEATURE=BOOL,…", value_delimiter = ',')]
     pub feature_gates: Vec<FeatureSwitch>,
 }

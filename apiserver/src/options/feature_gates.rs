@@ -3,6 +3,7 @@
 //! Kubernetes concept:
 //! [feature gates](https://kubernetes.io/docs/reference/command-line-tools-reference/feature-gates/).
 
+use std::collections::HashSet;
 use std::str::FromStr;
 
 use registry_core::features::{Feature, Features};
@@ -32,6 +33,9 @@ const WITHOUT_EFFECT: [&str; 6] = [
     "ListFromCacheSnapshot",
 ];
 
+/// The gates that stand for all gates of a stage, with the stage.
+const WHOLE_STAGES: [(&str, &str); 2] = [("AllAlpha", "ALPHA"), ("AllBeta", "BETA")];
+
 /// One `Feature=BOOL` of `--feature-gates`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FeatureSwitch {
@@ -41,7 +45,8 @@ pub struct FeatureSwitch {
     pub enabled: bool,
 }
 
-/// The features in force in the emulated release. The last switch of a feature takes precedence.
+/// The features in force in the emulated release. The last switch of a feature takes precedence; `AllAlpha` and `AllBeta`
+/// switch those of their stage that have no switch of their own and that this server can switch.
 #[derive(Clone, Debug, Default)]
 pub struct FeatureGates {
     switches: Vec<FeatureSwitch>,
@@ -74,6 +79,11 @@ impl FeatureSwitch {
         Feature::ALL.iter().copied().find(|feature| feature.name() == self.gate.name())
     }
 
+    /// Returns the stage whose gates it switches; `None` if it switches one gate.
+    fn stage(self) -> Option<&'static str> {
+        WHOLE_STAGES.iter().find(|(name, _)| *name == self.gate.name()).map(|(_, stage)| *stage)
+    }
+
     /// Checks that the gate can be switched in these releases.
     fn check(self, releases: EffectiveReleases) -> Result<(), OptionsError> {
         let (name, enabled) = (self.gate.name(), self.enabled);
@@ -81,7 +91,7 @@ impl FeatureSwitch {
         let Some(state) = self.gate.state(emulation) else {
             return Err(OptionsError::FeatureTooNew { name, enabled, emulation, min_compatibility });
         };
-        if enabled == state.default {
+        if enabled == state.default || self.stage().is_some() {
             return Ok(());
         }
         if state.is_locked {
@@ -118,8 +128,19 @@ impl FeatureGates {
         self.switches.iter().try_for_each(|switch| switch.check(self.releases))
     }
 
-    /// Logs a warning for alpha features that are enabled beside an emulated release.
+    /// Logs warnings for the features that keep their value although all of their stage are switched, and for alpha
+    /// features that are enabled beside an emulated release.
     pub fn warn(&self) {
+        for switch in WHOLE_STAGES.iter().filter_map(|(name, _)| self.said(Gate::named(name)?)) {
+            let kept = self.kept(switch);
+            if !kept.is_empty() {
+                let (name, enabled, kept) = (switch.gate.name(), switch.enabled, kept.join(", "));
+                tracing::warn!(
+                    "--feature-gates: {name}={enabled} does not change these features, which the server cannot switch: \
+                     {kept}"
+                );
+            }
+        }
         let early = self.all().filter(|(_, state, enabled)| state.stage == "ALPHA" && *enabled);
         let names: Vec<&str> = early.map(|(gate, ..)| gate.name()).collect();
         if self.releases.is_emulating() && !names.is_empty() {
@@ -132,7 +153,9 @@ impl FeatureGates {
 
     /// Returns the enabled features.
     pub fn enabled(&self) -> Vec<Feature> {
-        Feature::ALL.iter().copied().filter(|feature| self.is_enabled(*feature)).collect()
+        let enabled = self.all().filter(|(_, _, enabled)| *enabled);
+        let names: HashSet<&str> = enabled.map(|(gate, ..)| gate.name()).collect();
+        Feature::ALL.iter().copied().filter(|feature| names.contains(feature.name())).collect()
     }
 
     /// Returns the enabled features as a set.
@@ -153,7 +176,33 @@ impl FeatureGates {
     /// Returns the state of a gate in the emulated release, and whether it is enabled.
     fn value(&self, gate: Gate) -> Option<(GateState, bool)> {
         let state = gate.state(self.releases.emulation)?;
-        let said = self.switches.iter().rev().find(|switch| switch.gate == gate);
+        let said = self.said(gate).or_else(|| {
+            let switch = FeatureSwitch { enabled: self.said_of_stage(gate, state)?.enabled, gate };
+            switch.check(self.releases).is_ok().then_some(switch)
+        });
         Some((state, said.map_or(state.default, |switch| switch.enabled)))
+    }
+
+    /// Returns the last switch of a gate itself.
+    fn said(&self, gate: Gate) -> Option<FeatureSwitch> {
+        self.switches.iter().rev().copied().find(|switch| switch.gate == gate)
+    }
+
+    /// Returns the last switch of all gates of the stage that a gate is in.
+    fn said_of_stage(&self, gate: Gate, state: GateState) -> Option<FeatureSwitch> {
+        if WHOLE_STAGES.iter().any(|(name, _)| *name == gate.name()) {
+            return None;
+        }
+        self.switches.iter().rev().copied().find(|switch| switch.stage() == Some(state.stage))
+    }
+
+    /// Returns the names of the gates that keep their value although all of their stage are switched.
+    fn kept(&self, all: FeatureSwitch) -> Vec<&'static str> {
+        let is_kept = |(gate, state, enabled): &(Gate, GateState, bool)| {
+            *enabled != all.enabled
+                && self.said(*gate).is_none()
+                && self.said_of_stage(*gate, *state) == Some(all)
+        };
+        self.all().filter(is_kept).map(|(gate, ..)| gate.name()).collect()
     }
 }

@@ -46,24 +46,43 @@ impl FromArgMatches for GivenFlags {
 impl Options {
     /// Returns all flags and their values; those without a value are empty. Values with a password in a URL are replaced.
     pub fn flags(&self) -> BTreeMap<String, String> {
-        self.flags_with(|_, _| true)
+        self.given.all()
     }
 
     /// Returns the flags whose values are not the default ones, as [`flags`](Self::flags) shows them.
     pub fn changed_flags(&self) -> BTreeMap<String, String> {
-        self.flags_with(|argument, value| {
+        self.given.chosen(|argument, value| {
             let defaults = argument.get_default_values().iter().map(|default| default.to_string_lossy());
             value != defaults.collect::<Vec<_>>().join(",")
         })
     }
+}
+
+impl GivenFlags {
+    /// Returns all flags and their values, as [`Options::flags`].
+    pub(crate) fn all(&self) -> BTreeMap<String, String> {
+        self.chosen(|_, _| true)
+    }
+
+    /// Returns the flags whose files a message names, if it does not name the flags itself.
+    pub(crate) fn flags_of_files_in(&self, message: &str) -> Vec<String> {
+        let is_part = |letter: char| letter.is_alphanumeric() || "/._-".contains(letter);
+        let words: Vec<&str> = message.split(|letter| !is_part(letter)).collect();
+        let is_named = |value: &str| {
+            let mut files = value.split([',', ';']).filter(|part| std::path::Path::new(part).is_file());
+            files.any(|file| words.iter().any(|word| word.trim_end_matches('.') == file))
+        };
+        let named = self.changed_flags().into_iter().filter(|(_, value)| is_named(value));
+        named.map(|(name, _)| format!("--{name}")).filter(|flag| !words.contains(&flag.as_str())).collect()
+    }
 
     /// Returns the flags, by their arguments and values, that are chosen.
-    fn flags_with(&self, is_chosen: impl Fn(&Arg, &str) -> bool) -> BTreeMap<String, String> {
-        let mut command = Self::command();
+    fn chosen(&self, is_chosen: impl Fn(&Arg, &str) -> bool) -> BTreeMap<String, String> {
+        let mut command = Options::command();
         command.build();
         let flags = command.get_arguments().filter_map(|argument| {
             let name = argument.get_long()?;
-            let value = self.given.0.get(argument.get_id().as_str()).cloned().unwrap_or_default();
+            let value = self.0.get(argument.get_id().as_str()).cloned().unwrap_or_default();
             is_chosen(argument, &value)
                 .then(|| (name.to_owned(), if has_password(&value) { REDACTED.to_owned() } else { value }))
         });
@@ -83,6 +102,26 @@ fn has_password(value: &str) -> bool {
 mod tests {
 
     use super::*;
+
+    #[test]
+    fn a_message_about_a_file_is_told_with_the_flag() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, "").unwrap();
+            path.display().to_string()
+        };
+        let (authority, certificate, key) = (path("ca.crt"), path("a.crt"), path("a.key"));
+        let given =
+            [format!("--client-ca-file={authority}"), format!("--tls-sni-cert-key={certificate},{key}")];
+        let options = Options::from_arguments(["apiserver", &given[0], &given[1]]).unwrap();
+        let flags = |message: String| options.flags_of_files_in(&message).join(" ");
+        assert_eq!(flags(format!("{authority} cannot be used: it holds no certificate")), "--client-ca-file");
+        assert_eq!(flags(format!("cannot read {key}.")), "--tls-sni-cert-key");
+        assert_eq!(flags(format!("--client-ca-file: {authority} is odd")), "", "it is named already");
+        assert_eq!(flags(format!("{authority}.old is odd")), "");
+        assert_eq!(flags("ca.crt".to_owned()), "");
+    }
 
     #[test]
     fn flags_have_their_values_and_no_passwords() {

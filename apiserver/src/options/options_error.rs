@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use registry_core::api::go_text::aggregate;
 use registry_core::release::Release;
@@ -35,6 +36,20 @@ pub enum OptionsError {
     /// A duration is zero.
     #[error("{0} must be longer than 0")]
     NoDuration(&'static str),
+    /// A leader would lead without its Lease, or lose it between two attempts to renew it.
+    #[error(
+        "--coordinated-leadership-renew-deadline ({deadline:?}) must be shorter than \
+         --coordinated-leadership-lease-duration ({lease:?}, at least 1s), and longer than 1.2 times \
+         --coordinated-leadership-retry-period ({period:?}), which must be longer than 0"
+    )]
+    LeadershipTimes {
+        /// The duration of the Lease.
+        lease: Duration,
+        /// The deadline of its renewal.
+        deadline: Duration,
+        /// The time between two attempts.
+        period: Duration,
+    },
     /// No request could be served.
     #[error(
         "invalid configuration: MaxRequestsInFlight={reads} and MaxMutatingRequestsInFlight={writes}; they must \

@@ -17,6 +17,13 @@ pub struct StorageOptions {
     #[arg(long, value_name = "BACKEND")]
     pub storage_backend: Option<StorageBackend>,
 
+    /// Encoding of stored objects: `application/json`, or `application/vnd.kubernetes.protobuf` as in kube-apiserver, which
+    /// takes less room in etcd. Custom resources are stored as JSON, or as CBOR with the feature CBORServingAndStorage;
+    /// their definitions, APIServices, and kinds without protobuf as JSON. Objects in any encoding are read
+    /// [default: application/json]
+    #[arg(long, value_name = "TYPE")]
+    pub storage_media_type: Option<StorageMediaType>,
+
     /// Endpoints of etcd, separated by commas: `https://HOST:PORT`, `http://HOST:PORT` or `unix:///PATH`
     #[arg(long, value_name = "URL,…", value_delimiter = ',')]
     pub etcd_servers: Vec<String>,
@@ -84,6 +91,16 @@ pub enum StorageBackend {
     Memory,
 }
 
+/// The encoding of stored objects by its media type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StorageMediaType {
+    /// `application/json`
+    #[default]
+    Json,
+    /// `application/vnd.kubernetes.protobuf`
+    Protobuf,
+}
+
 /// The chosen storage, and all that is needed to open it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StorageChoice {
@@ -134,6 +151,19 @@ impl FromStr for StorageBackend {
             "memory" => Ok(Self::Memory),
             "etcd2" => Err(ValueError::Etcd2),
             other => Err(ValueError::Backend(other.to_owned())),
+        }
+    }
+}
+
+impl FromStr for StorageMediaType {
+    type Err = ValueError;
+
+    fn from_str(name: &str) -> Result<Self, ValueError> {
+        match name {
+            "application/json" => Ok(Self::Json),
+            "application/vnd.kubernetes.protobuf" => Ok(Self::Protobuf),
+            "application/yaml" => Err(ValueError::StoredYaml),
+            other => Err(ValueError::StorageMediaType(other.to_owned())),
         }
     }
 }

@@ -75,6 +75,14 @@ pub enum ValueError {
     /// `--storage-backend`
     #[error("\"{0}\" is no storage backend: use embedded, etcd3 or memory")]
     Backend(String),
+    /// `--storage-media-type`
+    #[error(
+        "--storage-media-type {0:?} invalid, allowed values: application/json, application/vnd.kubernetes.protobuf"
+    )]
+    StorageMediaType(String),
+    /// `--storage-media-type`
+    #[error("objects are not stored as YAML: use application/json, which every server reads")]
+    StoredYaml,
     /// `--from` and `--to` of `storage`
     #[error("\"{0}\" is no store: write embedded:DIRECTORY or etcd=URL,…")]
     StoreLocation(String),

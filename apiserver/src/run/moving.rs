@@ -22,6 +22,9 @@ use super::error::CommandError;
 
 /// Time between two lines on the progress of the work.
 const PROGRESS_PERIOD: Duration = Duration::from_secs(2);
+/// Time without an answer of etcd after which the command says that it waits.
+#[cfg(feature = "etcd3")]
+const WAITING_AFTER: Duration = Duration::from_secs(2);
 
 /// Tells on stderr how far long work is.
 struct Progress {
@@ -139,7 +142,16 @@ async fn etcd_destination(servers: &[String], options: &Options) -> Result<Desti
 #[cfg(feature = "etcd3")]
 async fn connect(servers: &[String], options: &Options) -> Result<Arc<Etcd3>, CommandError> {
     let connection = options.storage.connection_to(servers).map_err(ServerError::from)?;
-    let connected = Etcd3::connect(etcd_options(connection, Duration::ZERO)).await;
+    let connecting = Etcd3::connect(etcd_options(connection, Duration::ZERO));
+    let waiting = async {
+        tokio::time::sleep(WAITING_AFTER).await;
+        let _ = writeln!(std::io::stderr(), "waiting for etcd at {}", servers.join(", "));
+        std::future::pending().await
+    };
+    let connected = tokio::select! {
+        connected = connecting => connected,
+        never = waiting => match never {},
+    };
     Ok(connected.map_err(EngineError::from).map_err(ServerError::from)?)
 }
 

@@ -17,7 +17,8 @@ use resources::post_start::PostStartHook;
 
 use crate::admission::{AdmissionChain, ServedKinds};
 use crate::aggregator::{Aggregation, Aggregator, RemoteApis, Transports};
-use crate::controllers::{ControllerSetup, Controllers};
+use crate::api_client::leadership::LeadershipTimes;
+use crate::controllers::{ControllerSetup, Controllers, ElectionHook, Elections};
 use crate::filters::Filters;
 use crate::handlers::{Api, ApiConfig, ApiParts, ServedApi, WatchTimes};
 use crate::health::{
@@ -59,6 +60,7 @@ impl<'a> Assembly<'a> {
         let config = ApiConfig {
             descriptions: resources::schema::descriptions,
             cbor: options.feature_gates().is_enabled(Feature::CBORServingAndStorage),
+            shards: options.feature_gates().is_enabled(Feature::ShardedListAndWatch),
             encodings: stores.storages.encodings().clone(),
             metrics: opened.metrics.requests().clone(),
             watches: WatchTimes {
@@ -191,6 +193,33 @@ impl<'a> Assembly<'a> {
         let (controllers, informer) = Controllers::new(setup, &self.stores.installed);
         self.tasks.informers.extend(informer);
         self.tasks.background.push(Box::pin(controllers.run()));
+    }
+
+    /// Elects leaders among the candidates that name themselves, if the gate is enabled. Returns the hook that says so.
+    pub(super) fn elect_leaders(&mut self, handler: &Arc<Handler>) -> Option<Box<dyn PostStartHook>> {
+        let gates = self.options.feature_gates();
+        if self.is_extension() || !gates.is_enabled(Feature::CoordinatedLeaderElection) {
+            return None;
+        }
+        let flags = &self.options.leadership;
+        let times = LeadershipTimes {
+            duration: flags.coordinated_leadership_lease_duration,
+            renew_deadline: flags.coordinated_leadership_renew_deadline,
+            period: flags.coordinated_leadership_retry_period,
+        };
+        let (auditor, clock) = (self.opened.auditor.clone(), self.opened.clock.clone());
+        let installed = &self.stores.installed;
+        let Some((elections, informers)) = Elections::new(handler.clone(), auditor, times, clock, installed)
+        else {
+            tracing::warn!(
+                "--feature-gates: CoordinatedLeaderElection elects nobody without \
+                 --runtime-config=coordination.k8s.io/v1beta1=true"
+            );
+            return None;
+        };
+        self.tasks.informers.extend(informers);
+        self.tasks.background.push(Box::pin(elections.run(self.lifecycle.shutdown.clone())));
+        Some(Box::new(ElectionHook))
     }
 
     /// Returns the filters before this handler, and the hooks of the server, of which these are the first.

@@ -34,7 +34,8 @@ use super::{Lifecycle, Server, admission, definitions, kubeconfig};
 #[derive(Default)]
 #[must_use = "a builder does nothing until it is built"]
 pub struct ServerBuilder {
-    options: Options,
+    /// `None` for the default ones, which are made when they are needed.
+    options: Option<Options>,
     maps: Vec<&'static StorageMap>,
     without_builtin_resources: bool,
     is_extension: bool,
@@ -67,7 +68,7 @@ pub(super) struct OpenedStores {
 impl ServerBuilder {
     /// Sets the options.
     pub fn options(mut self, options: Options) -> Self {
-        self.options = options;
+        self.options = Some(options);
         self
     }
 
@@ -135,17 +136,18 @@ impl ServerBuilder {
     /// # Errors
     /// Fails if any of these steps does; the text gives the reason.
     pub async fn build(mut self) -> Result<Server, ServerError> {
+        let mut options = self.options.take().unwrap_or_default();
         let (authorizer, has_plugins) = (self.authorizer.clone(), self.authored.has_plugins());
-        let checked = Checked::new(&self.options, authorizer, self.is_extension, has_plugins)?;
-        self.check_runtime_config()?;
+        let checked = Checked::new(&options, authorizer, self.is_extension, has_plugins)?;
+        self.check_runtime_config(&options)?;
         #[cfg(feature = "embedded")]
         self.check_backends(&checked.storage_choice)?;
         let clock = self.clock.clone();
         let declared = self.declared();
-        let opening = Opened::new(&mut self.options, checked, self.is_extension, clock, &declared);
+        let opening = Opened::new(&mut options, checked, self.is_extension, clock, &declared);
         let mut opened = Box::pin(opening).await?;
         let main_server = if self.is_extension {
-            Some(Box::pin(MainServer::open(&self.options, opened.tls.trust())).await?)
+            Some(Box::pin(MainServer::open(&options, opened.tls.trust())).await?)
         } else {
             None
         };
@@ -153,10 +155,10 @@ impl ServerBuilder {
             authorization
         } else {
             let metrics = opened.metrics.authorization();
-            Authorization::delegated(&self.options, self.authorizer.clone(), metrics)?
+            Authorization::delegated(&options, self.authorizer.clone(), metrics)?
         };
-        let stores = self.open_stores(&opened, authorization, main_server)?;
-        self.assemble(opened, stores)
+        let stores = self.open_stores(&options, &opened, authorization, main_server)?;
+        self.assemble(options, opened, stores)
     }
 
     /// Checks that the flags leave the objects of a backend to it.
@@ -184,11 +186,11 @@ impl ServerBuilder {
     /// the stores is created after it: informers, admission, hooks, and the handlers.
     fn open_stores(
         &self,
+        options: &Options,
         opened: &Opened,
         mut authorization: Authorization,
         main_server: Option<MainServer>,
     ) -> Result<OpenedStores, ServerError> {
-        let options = &self.options;
         let (local, authorizer) = (self.reaches_local_workloads, authorization.authorizer());
         let dependencies = ServerDependencies::new(options, opened, authorizer, main_server.as_ref(), local)?;
         let services = dependencies.services.clone();
@@ -202,7 +204,7 @@ impl ServerBuilder {
         #[cfg(feature = "embedded")]
         let storages = storages.with_backends(Backends::new(self.authored.backends.clone()));
         let storages = Arc::new(storages);
-        let installed = Arc::new(self.install(&storages)?);
+        let installed = Arc::new(self.install(options, &storages)?);
         #[cfg(feature = "embedded")]
         if let Some(resource) = storages.backends().unserved() {
             return Err(ServerError::UnservedBackend(resource));
@@ -219,31 +221,37 @@ impl ServerBuilder {
     }
 
     /// The second phase of the assembly: what reads from the stores, and the handlers.
-    fn assemble(mut self, opened: Opened, stores: OpenedStores) -> Result<Server, ServerError> {
+    fn assemble(
+        mut self,
+        options: Options,
+        opened: Opened,
+        stores: OpenedStores,
+    ) -> Result<Server, ServerError> {
         let lifecycle = Lifecycle::new(std::mem::take(&mut self.shutdown));
         let authored = std::mem::take(&mut self.authored);
         let mut authored = authored.within(stores.main.as_ref(), &lifecycle.shutdown);
         let descriptors = Descriptors::for_process().reported();
-        let mut assembly = Assembly::new(&self.options, &opened, &stores, &lifecycle);
+        let mut assembly = Assembly::new(&options, &opened, &stores, &lifecycle);
         let mut hooks = assembly.attach_rules();
         let admission = admission::chain(&assembly, |chain| authored.admit(chain))?;
         assembly.follow_policy();
-        kubeconfig::write_all(&self.options, opened.address, &opened.identities)?;
-        stores.dependencies.publish_keys(&self.options, opened.address);
+        kubeconfig::write_all(&options, opened.address, &opened.identities)?;
+        stores.dependencies.publish_keys(&options, opened.address);
         let handler = assembly.handler(admission, descriptors.proxied);
         hooks.extend(authored.hooks(handler.clone()));
         assembly.run_controllers(&handler);
+        hooks.extend(assembly.elect_leaders(&handler));
         let (filters, mut hooks) = assembly.filters(handler, hooks);
         hooks.run_beside(stores.following);
         let presented = Presented {
             kubelet: stores.dependencies.kubelet_certificate(),
             proxy: opened.proxy_identity.clone(),
         };
-        let (options, address, tls) = (self.options.clone(), opened.address, opened.tls.clone());
+        let (address, tls) = (opened.address, opened.tls.clone());
         let ca_pem = opened.identities.server_ca_pem.clone();
-        let renewal = CertificateRenewal::new(options, address, tls, presented, opened.identities);
+        let renewal = CertificateRenewal::new(options.clone(), address, tls, presented, opened.identities);
         Ok(Server {
-            options: self.options,
+            options,
             data_directory: opened.data_directory,
             listener: opened.listener,
             address,
@@ -268,21 +276,21 @@ impl ServerBuilder {
     }
 
     /// Checks that `--runtime-config` names APIs of this server, and that the maps fit together.
-    fn check_runtime_config(&self) -> Result<(), ServerError> {
+    fn check_runtime_config(&self, options: &Options) -> Result<(), ServerError> {
         let maps = self.all_maps();
         check_together(&maps)?;
         check_declarations(&maps)?;
         let resources = self.declared();
         definitions::check(&resources)?;
-        Ok(self.options.runtime_config().check(&resources)?)
+        Ok(options.runtime_config().check(&resources)?)
     }
 
     /// Installs the resources of every map that are enabled.
-    fn install(&self, storages: &Storages) -> Result<InstalledApi, ServerError> {
+    fn install(&self, options: &Options, storages: &Storages) -> Result<InstalledApi, ServerError> {
         let declared = self.declared();
-        self.options.runtime_config().warn(&declared, self.options.emulation.releases());
-        self.options.feature_gates().warn();
-        let served = ServedResources::new(&self.options, &declared)?;
+        options.runtime_config().warn(&declared, options.emulation.releases());
+        options.feature_gates().warn();
+        let served = ServedResources::new(options, &declared)?;
         let mut installed = InstalledApi::default();
         for map in self.all_maps() {
             let paths = map.install(storages, &|resource| served.contains(resource))?.paths;

@@ -20,7 +20,7 @@ const MONITORING: &str = "system:monitoring";
 /// Decides which requests are traced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sampler {
-    /// A trace is sampled if the lower half of its id, without the lowest bit, is less.
+    /// A trace is sampled if the upper half of its id, without the lowest bit, is less.
     threshold: u64,
 }
 
@@ -75,10 +75,9 @@ impl Sampler {
     }
 
     fn samples(self, trace_id: u128) -> bool {
-        let (_, low) = Uuid::from_u128(trace_id).as_u64_pair();
-        // The variant of a random uuid takes the highest bits of its lower half, so the upper half decides.
+        // Its highest bits are random. Those of the lower half are the variant of the uuid.
         let (high, _) = Uuid::from_u128(trace_id).as_u64_pair();
-        (high ^ low.rotate_left(32)) >> 1 < self.threshold
+        high >> 1 < self.threshold
     }
 }
 

@@ -1,5 +1,9 @@
 //! Discovery and OpenAPI documents of a server.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use apiserver::handlers::ApiConfig;
 use axum::body::Body;
 use http::Request;
 use serde_json::{Value, json};
@@ -96,8 +100,16 @@ async fn documents_for_clients_that_explain_and_validate() {
         let name = reference.strip_prefix("#/components/schemas/").unwrap();
         assert!(schemas.contains_key(name), "{name}");
     }
-    let moved = server.get("/openapi/v3/api/v1?hash=OLD").await.expect(301);
-    assert!(moved.headers["location"].to_str().unwrap().starts_with("/openapi/v3/api/v1?hash="));
+    for accept in ["application/json", "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"] {
+        let get =
+            |url: &str| server.send(Request::get(url).header("accept", accept).body(Body::empty()).unwrap());
+        let moved = get("/openapi/v3/api/v1?hash=OLD").await.expect(301);
+        let location = moved.headers["location"].to_str().unwrap();
+        assert!(location.starts_with("/openapi/v3/api/v1?hash="), "{location}");
+        let document = get(location).await.expect(200);
+        assert_eq!(document.headers["content-type"], accept);
+        assert!(document.headers["cache-control"].to_str().unwrap().contains("immutable"), "{accept}");
+    }
     for (path, operation) in [
         ("version", "getCodeVersion"),
         ("api", "getCoreAPIVersions"),
@@ -114,6 +126,25 @@ async fn documents_for_clients_that_explain_and_validate() {
     let config_map = &core["components"]["schemas"]["io.k8s.api.core.v1.ConfigMap"];
     assert!(config_map["properties"]["binaryData"].is_object());
     assert!(core["components"]["schemas"]["io.k8s.api.core.v1.ConfigMapList"].is_object());
+}
+
+static IS_READ: AtomicBool = AtomicBool::new(false);
+
+#[tokio::test]
+async fn requests_do_not_wait_while_a_document_is_made() {
+    let descriptions = || {
+        std::thread::sleep(Duration::from_millis(500));
+        IS_READ.store(true, Ordering::SeqCst);
+        None
+    };
+    let server = Server::start_with(ApiConfig { descriptions, ..ApiConfig::default() }).await;
+    let other = async {
+        server.get("/api/v1/namespaces").await.expect(200);
+        !IS_READ.load(Ordering::SeqCst)
+    };
+    let (document, was_first) = tokio::join!(server.get("/openapi/v2"), other);
+    document.expect(200);
+    assert!(was_first, "it was answered after the document");
 }
 
 fn collect_references<'a>(value: &'a Value, found: &mut Vec<&'a str>) {

@@ -143,6 +143,26 @@ async fn oversized_events_lose_their_objects() {
     }
 }
 
+/// A body that is too large is refused after authentication and authorization, so its sender is on record.
+#[tokio::test]
+async fn a_body_that_is_too_large_is_recorded_with_its_user() {
+    let audited = Audited::start(METADATA, &[]).await;
+    let body = config_map("large", 4 << 20);
+    for (headers, code, user) in
+        [(&[][..], 413, "admin"), (&[("authorization", "Bearer nonsense")][..], 401, "")]
+    {
+        let refused = audited.connect().await.send(request("POST", CONFIG_MAPS, &body, headers)).await;
+        assert_eq!(refused.status, code, "{}", refused.text());
+        let events = audited.events(audit_id(&refused), 2).await;
+        let last = events.last().expect("the request is recorded");
+        assert_eq!(
+            (&last["stage"], &last["responseStatus"]["code"]),
+            (&json!("ResponseComplete"), &json!(code))
+        );
+        assert_eq!(last["user"]["username"].as_str().unwrap_or_default(), user, "{last}");
+    }
+}
+
 #[tokio::test]
 async fn objects_are_recorded_whatever_their_format_and_patches_as_they_are_meant() {
     let audited = Audited::start(&EVERYTHING.replace("rules:", "omitManagedFields: true\nrules:"), &[]).await;

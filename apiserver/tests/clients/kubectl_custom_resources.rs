@@ -5,7 +5,7 @@ use std::time::Duration;
 use apiserver::testing::Kubectl;
 use registry_core::storage::testing::etcd::Etcd;
 
-const DEFINITION: &str = "
+pub(crate) const DEFINITION: &str = "
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: lamps.example.com}

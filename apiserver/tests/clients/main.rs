@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing, reason = "test code")]
 
+mod browser;
 mod custom_resources;
+mod dashboards;
 mod kube_rs;
 mod kubectl;
 mod kubectl_custom_resources;

@@ -1,13 +1,15 @@
 //! The files below `deploy`, and the Dockerfile: a server accepts the manifests, and the program has the flags.
 
+use std::path::Path;
 use std::process::Command;
 
-use apiserver::testing::TestServer;
+use apiserver::testing::{KUBECTL_VARIABLE, TestServer};
 use serde_json::Value;
 
 use crate::{read, workspace, yaml_documents};
 
 const MANIFESTS: [&str; 2] = ["deploy/kubernetes/one.yaml", "deploy/kubernetes/three.yaml"];
+const PLUG_IN: &str = "deploy/kubectl/kubectl-orlop";
 const UNIT: &str = "deploy/systemd/orlop.service";
 
 #[tokio::test]
@@ -20,6 +22,49 @@ async fn a_server_accepts_the_manifests() {
         let command = format!("-n orlop create --dry-run=server --validate=strict -f {}", path.display());
         let created = kubectl.run(&command).await;
         assert!(created.contains("service/orlop created (server dry run)"), "{created}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn the_plug_in_of_kubectl_shows_what_the_server_does() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    server.kubectl().run("create configmap settings").await;
+    let folder = tempfile::tempdir().unwrap();
+    if let Some(kubectl) = std::env::var_os(KUBECTL_VARIABLE) {
+        std::os::unix::fs::symlink(kubectl, folder.path().join("kubectl")).unwrap();
+    }
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let run = |arguments: &'static [&str]| {
+        let mut command = Command::new(workspace(PLUG_IN));
+        command.args(arguments).env("PATH", &path).env("KUBECONFIG", server.kubeconfig_path());
+        tokio::task::spawn_blocking(move || command.output().unwrap())
+    };
+    let shown = run(&["top"]).await.unwrap();
+    let told = String::from_utf8_lossy(&shown.stderr).into_owned();
+    assert!(shown.status.success(), "{told}");
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    let line = |name: &str| {
+        let cells = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        cells
+            .into_iter()
+            .find(|cells| cells.first() == Some(&name))
+            .unwrap_or_else(|| panic!("{name}: {shown}"))
+    };
+    assert_eq!(line("version").len(), 2, "{shown}");
+    assert!(line("configmaps")[1].parse::<u32>().unwrap() >= 1, "{shown}");
+    assert!(line("workload-low")[2].parse::<u32>().unwrap() > 1, "{shown}");
+    let refused = run(&[]).await.unwrap();
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("usage:"));
+
+    let metrics = server.kubectl().run("get --raw /metrics").await;
+    let script = read(PLUG_IN);
+    let named = script.split(|next: char| !next.is_ascii_alphanumeric() && next != '_');
+    let named: Vec<&str> =
+        named.filter(|word| word.starts_with("apiserver_") || word.starts_with("orlop_")).collect();
+    assert!(named.len() > 8, "{named:?}");
+    for name in named {
+        assert!(metrics.contains(&format!("\n{name}")), "no metric {name}");
     }
     server.stop().await;
 }
@@ -46,6 +91,38 @@ fn the_program_has_the_flags_of_all_files() {
         !status && told.contains("--no-such-flag"),
         "unknown flags are refused before the version: {told}"
     );
+}
+
+#[test]
+fn the_image_is_built_from_files_that_there_are() {
+    let ignored = read(".dockerignore");
+    let copied: Vec<&str> = ignored.lines().filter_map(|line| line.strip_prefix('!')).collect();
+    for path in &copied {
+        assert!(workspace(path).exists(), ".dockerignore lets {path} through, which does not exist");
+    }
+    // Cargo reads the manifests of all members, whichever is built.
+    let manifest = read("Cargo.toml");
+    let (_, members) = manifest.split_once("members = [").unwrap();
+    let members = members.split_once(']').unwrap().0.split('"').skip(1).step_by(2);
+    for member in members {
+        let is_copied = copied.iter().any(|path| Path::new(member).starts_with(path));
+        assert!(is_copied, ".dockerignore keeps {member} out of the image, which Cargo.toml names");
+    }
+    let dockerfile = read("Dockerfile");
+    let stages: Vec<&str> = dockerfile
+        .lines()
+        .filter_map(|line| line.strip_prefix("FROM ")?.split_once(" AS ").map(|stage| stage.1))
+        .collect();
+    for copy in dockerfile.lines().filter_map(|line| line.strip_prefix("COPY ")) {
+        match copy.strip_prefix("--from=") {
+            Some(copy) => {
+                let (stage, paths) = copy.split_once(' ').unwrap();
+                assert!(stages.contains(&stage), "no stage {stage}");
+                assert!(paths.starts_with("/source/target/release/apiserver "), "what is built: {paths}");
+            }
+            None => assert_eq!(copy, ". ."),
+        }
+    }
 }
 
 /// Runs the program with these flags and `--version` behind them, which starts no server.

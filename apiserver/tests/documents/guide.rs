@@ -17,6 +17,7 @@ follow_pages! {
     the_page_on_backup_shows_the_output_that_there_is => "operate/backup.md",
     the_page_on_moving_shows_the_output_that_there_is => "operate/moving.md",
     the_page_on_monitoring_shows_the_output_that_there_is => "operate/monitoring.md",
+    the_page_on_dashboards_shows_the_output_that_there_is => "operate/ui.md",
     the_page_on_test_servers_shows_the_output_that_there_is => "test/servers.md",
 }
 
@@ -47,23 +48,6 @@ fn links_of_the_guide_lead_to_files() {
             let target = link.split([')', '#']).next().unwrap();
             let leads_elsewhere = target.is_empty() || target.starts_with("https://");
             assert!(leads_elsewhere || folder.join(target).exists(), "{name}: {target} does not exist");
-        }
-    }
-}
-
-#[test]
-fn snippets_of_the_guide_are_parts_of_files() {
-    for name in contents() {
-        let page = read(&format!("docs/guide/src/{name}"));
-        for include in page.split("{{#include ").skip(1) {
-            let (path, anchor) = include.split_once("}}").unwrap().0.rsplit_once(':').unwrap();
-            let path = workspace("docs/guide/src").join(&name).parent().unwrap().join(path);
-            let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
-            for mark in ["ANCHOR", "ANCHOR_END"] {
-                let line = format!("// {mark}: {anchor}");
-                let marks = text.lines().filter(|text| text.trim() == line).count();
-                assert_eq!(marks, 1, "{name}: {line} in {}", path.display());
-            }
         }
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::session::{File, Program, Session, Step};
 
 /// The pages whose commands are run, each with the program whose package has its test.
-pub(crate) const PAGES: [(&str, &str); 27] = [
+pub(crate) const PAGES: [(&str, &str); 28] = [
     ("operate/start.md", "apiserver"),
     ("operate/kubectl.md", "apiserver"),
     ("operate/users.md", "apiserver"),
@@ -19,6 +19,7 @@ pub(crate) const PAGES: [(&str, &str); 27] = [
     ("operate/backup.md", "apiserver"),
     ("operate/moving.md", "apiserver"),
     ("operate/monitoring.md", "apiserver"),
+    ("operate/ui.md", "apiserver"),
     ("test/servers.md", "apiserver"),
     ("author/first.md", "zoo"),
     ("author/kubebuilder.md", "zoo"),
@@ -130,6 +131,8 @@ pub(crate) fn follow(name: &str, programs: &[Program]) {
         let (start, _) = beginning.split_once("```yaml").unwrap();
         steps.splice(0..0, self::steps(start));
     }
+    // A page leaves no server behind, which the commands of the next page would use instead of their own.
+    steps.push(Step { command: "jobs -rp".to_owned(), shown: Vec::new() });
     let results = Session::new(&files(&page), programs).run(&steps);
     let mut wrong = Vec::new();
     for (step, output) in steps.iter().zip(results) {

@@ -28,30 +28,25 @@ impl Fixture {
 
     /// Gives alice exactly these rules in the namespace `default`.
     async fn grant(&self, rules: Value) {
-        let role = json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": { "name": "r" }, "rules": rules,
-        });
-        self.call("PUT", &format!("{RBAC}/namespaces/default/roles/r"), &role).await;
-        let binding = json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": { "name": "r" },
-            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r" },
-            "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice" }],
-        });
-        self.call("PUT", &format!("{RBAC}/namespaces/default/rolebindings/r"), &binding).await;
+        self.bind("Role", &format!("{RBAC}/namespaces/default"), rules).await;
     }
 
     /// Gives alice exactly these rules in the whole cluster.
     async fn grant_everywhere(&self, rules: Value) {
-        let role = json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": { "name": "r" }, "rules": rules,
-        });
-        self.call("PUT", &format!("{RBAC}/clusterroles/r"), &role).await;
+        self.bind("ClusterRole", RBAC, rules).await;
+    }
+
+    /// Writes a role of a kind, below a path, with these rules, and its binding to alice.
+    async fn bind(&self, kind: &str, below: &str, rules: Value) {
+        let name = kind.to_lowercase();
+        let role = json!({ "metadata": { "name": "r" }, "rules": rules });
+        self.call("PUT", &format!("{below}/{name}s/r"), &role).await;
         let binding = json!({
-            "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": { "name": "r" },
-            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "r" },
+            "metadata": { "name": "r" },
+            "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "r" },
             "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "alice" }],
         });
-        self.call("PUT", &format!("{RBAC}/clusterrolebindings/r"), &binding).await;
+        self.call("PUT", &format!("{below}/{name}bindings/r"), &binding).await;
     }
 
     /// Sends a request of an administrator, which succeeds.

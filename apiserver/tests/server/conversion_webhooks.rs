@@ -85,10 +85,9 @@ async fn both_versions_are_read_and_written() {
         list["items"].as_array().unwrap().iter().map(|item| item["spec"]["host"].as_str().unwrap()).collect();
     assert_eq!(hosts, ["a.example.org", "example.org"]);
     assert!(webhook.calls() <= calls + 1, "a list is one call");
-    client.get(V2).await;
-    assert!(webhook.calls() <= calls + 1, "what was converted once is kept");
+    let calls = webhook.calls();
     client.get(V1).await;
-    assert!(webhook.calls() <= calls + 1, "stored objects in the wanted version are not sent");
+    assert_eq!(webhook.calls(), calls, "stored objects in the wanted version are not sent");
 
     let mut changed = client.get(&format!("{V2}/a")).await;
     changed["spec"]["port"] = json!("81");
@@ -271,7 +270,24 @@ async fn watchers_share_conversions() {
         let first: Value = serde_json::from_slice(first.data_ref().unwrap()).unwrap();
         assert_eq!(first["object"]["spec"]["host"], "example.org");
     }
-    assert_eq!(webhook.calls(), calls + 1);
+    // One, and one more for each second by which a watcher is behind.
+    assert!(webhook.calls() <= calls + 5, "{} calls for 20 watchers", webhook.calls() - calls);
+    server.stop().await;
+}
+
+/// A conversion is not a property of the object: a new release of the webhook may answer otherwise.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replaced_webhook_is_asked_again() {
+    let (server, mut client, webhook) = started().await;
+    client.expect(201, "POST", V1, v1("a")).await;
+    let a = format!("{V2}/a");
+    assert!(client.get(&a).await["metadata"]["labels"].is_null());
+    assert!(client.get(V2).await["items"][0]["metadata"]["labels"].is_null());
+    webhook.set(Behavior::Label);
+    client.until(&a, |read| read["metadata"]["labels"].is_object()).await;
+    client.until(V2, |read| read["items"][0]["metadata"]["labels"].is_object()).await;
+    webhook.set(Behavior::Convert);
+    client.until(&a, |read| read["metadata"]["labels"].is_null()).await;
     server.stop().await;
 }
 

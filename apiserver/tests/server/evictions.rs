@@ -47,6 +47,16 @@ async fn a_budget_is_asked_and_charged() {
         admin.get(BUDGET, Some("admin-token")).await.json()["status"]["disruptionsAllowed"].clone()
     };
 
+    let breaking = json!({"metadata": {"name": "first"},
+        "deleteOptions": {"ignoreStoreReadErrorWithClusterBreakingPotential": true}});
+    let refused = admin.call("POST", &format!("{PODS}/first/eviction"), &breaking).await;
+    assert_eq!(refused.status, 422);
+    assert_eq!(
+        refused.json()["message"],
+        "Eviction.policy \"first\" is invalid: deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential: \
+         Invalid value: true: can not be set for pod eviction, try after removing the option"
+    );
+
     // A dry run does not use up the budget.
     assert_eq!(evict(&mut admin, "first", "?dryRun=All").await.0, 201);
     assert_eq!(allowed(&mut admin).await, 1);
@@ -67,5 +77,33 @@ async fn a_budget_is_asked_and_charged() {
     assert_eq!(cause["message"], "The disruption budget b needs 2 healthy pods and has 2 currently");
     let stays = admin.get(&format!("{PODS}/second"), Some("admin-token")).await.json();
     assert_eq!(stays["metadata"]["deletionTimestamp"], Value::Null);
+    server.stop().await;
+}
+
+/// Of `policy/v1`: no selector selects no pod, and an empty selector selects all pods of the namespace.
+#[tokio::test]
+async fn an_empty_selector_selects_all_pods_and_an_absent_selector_none() {
+    let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
+    let mut admin = Connection::open(&server, Protocol::Http2).await;
+    let account = json!({"metadata": {"name": "default"}});
+    admin.call("POST", "/api/v1/namespaces/default/serviceaccounts", &account).await;
+    run(&mut admin, "a", true).await;
+    let (budgets, _) = BUDGET.rsplit_once('/').unwrap();
+    for (name, selector, code, message) in [
+        ("none", Value::Null, 201, ""),
+        ("all", json!({}), 429, "Cannot evict pod as it would violate the pod's disruption budget."),
+        (
+            "second",
+            json!({"matchLabels": {"app": "a"}}),
+            500,
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+        ),
+    ] {
+        let budget = json!({"metadata": {"name": name}, "spec": {"minAvailable": 1, "selector": selector}});
+        assert_eq!(admin.call("POST", budgets, &budget).await.status, 201, "{name}");
+        let (answered, status) = evict(&mut admin, "a", "?dryRun=All").await;
+        assert_eq!(answered, code, "{name}: {status}");
+        assert_eq!(status["message"].as_str().unwrap_or_default(), message, "{name}");
+    }
     server.stop().await;
 }

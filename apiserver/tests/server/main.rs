@@ -26,6 +26,7 @@ mod connecting;
 mod conversion_webhooks;
 mod custom_resources;
 mod egress;
+mod elections;
 mod empty_lists;
 mod emulation;
 mod etcd_overrides;
@@ -56,8 +57,10 @@ mod selectable_fields;
 mod servers;
 mod service_accounts;
 mod service_addresses;
+mod shards;
 mod shutdown;
 mod special_kinds;
+mod storage_encoding;
 mod tls_options;
 #[path = "../support/tls_server.rs"]
 mod tls_server;

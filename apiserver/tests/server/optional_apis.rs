@@ -14,13 +14,8 @@ use crate::client::{ADMIN, Answer, Connection, Protocol, post, request};
 const OPERATIONS: &str = include_str!("operations.txt");
 
 /// Files of the machine are not served; the others are served, but not described.
-const NOT_DESCRIBED: [&str; 5] = [
-    "get /.well-known/openid-configuration/",
-    "get /logs/",
-    "get /logs/{logpath}",
-    "get /openid/v1/jwks/",
-    "get /version/",
-];
+const NOT_DESCRIBED: [&str; 4] =
+    ["get /.well-known/openid-configuration/", "get /logs/", "get /logs/{logpath}", "get /openid/v1/jwks/"];
 
 const GATES: &str = "--feature-gates=ClusterTrustBundle=true,GenericWorkload=true,PodCertificateRequest=true,StorageVersionMigrator=true";
 
@@ -34,8 +29,14 @@ async fn get(connection: &mut Connection, path: &str) -> Value {
     answer.json()
 }
 
-async fn send(connection: &mut Connection, method: &str, path: &str, kind: &str, body: &Value) -> Answer {
-    connection.send(request(method, path, &[ADMIN, ("content-type", kind)], body)).await
+async fn send(
+    connection: &mut Connection,
+    method: &str,
+    path: &str,
+    media_type: &str,
+    body: &Value,
+) -> Answer {
+    connection.send(request(method, path, &[ADMIN, ("content-type", media_type)], body)).await
 }
 
 /// Returns a request for the table of a collection.
@@ -156,8 +157,7 @@ async fn optional_resources_are_enabled_piece_by_piece() {
     assert_eq!(resources(&with_gate, "/apis/scheduling.k8s.io/v1alpha2").await.unwrap(), kinds);
 }
 
-/// An object of each kind that is off by default: version, path of the collection, object, and a path and a value that an
-/// update changes.
+/// Returns an object of each kind that is off by default, after its version and the path of its collection.
 fn samples() -> Vec<(&'static str, &'static str, Value)> {
     let condition = json!([{ "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"] }]);
     let mutation = json!({ "patchType": "JSONPatch", "jsonPatch": { "expression": "[JSONPatch{op: \"remove\", path: \"/a\"}]" } });

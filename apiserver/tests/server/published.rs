@@ -183,7 +183,6 @@ fn parameters(document: &Value, list: &Value) -> Vec<Value> {
         None => parameter.clone(),
     };
     let mut all: Vec<Value> = list.as_array().into_iter().flatten().map(whole).collect();
-    all.retain(|parameter| parameter["name"] != "shardSelector");
     for parameter in &mut all {
         parameter.as_object_mut().unwrap().remove("description");
     }

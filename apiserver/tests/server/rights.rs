@@ -260,7 +260,6 @@ impl Operation {
         })
     }
 
-    /// Returns the forms of the request's body, for an object that would be accepted, if one is known.
     /// Returns the question about the parameters of a policy that the body creates: it is asked as part of validation.
     fn asked_about_parameters(&self, form: &Form) -> Option<Question> {
         let known =
@@ -275,6 +274,7 @@ impl Operation {
         })
     }
 
+    /// Returns the forms of the request's body, for an object that would be accepted, if one is known.
     fn forms(&self, object: Option<&Value>, name: &str) -> Vec<Form> {
         let is_known = object.is_some();
         let mut object = object.cloned().unwrap_or_else(|| json!({}));

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `rules` | the validation rules of a schema (`x-kubernetes-validations`) |
 //! | [`admission`] | the variables of admission policies and match conditions |
+//! | [`shards`] | selectors of the shards of a list |
 //! | `kinds`, `schema` | declared types of kinds and of JSON schemas |
 //! | `environment` | what expressions may use; compiles them |
 //! | `program` | expressions planned for evaluation |
@@ -46,6 +47,7 @@ mod library;
 mod program;
 mod rules;
 mod schema;
+pub mod shards;
 mod syntax;
 mod types;
 mod value;

@@ -34,7 +34,7 @@ macro_rules! features {
 }
 
 features! {
-    /// CBOR in requests and responses. Storage remains JSON.
+    /// CBOR in requests and responses, and in the storage of custom resources.
     CBORServingAndStorage = false,
     /// Tokens of service accounts for CSI drivers in the secrets of a request.
     CSIServiceAccountTokenSecrets = true,
@@ -48,6 +48,8 @@ features! {
     ComponentStatusz = true,
     /// Restart policies and rules of single containers.
     ContainerRestartRules = true,
+    /// Leaders that the server elects among LeaseCandidates.
+    CoordinatedLeaderElection = false,
     /// Taints of devices.
     DRADeviceTaints = true,
     /// Devices that are requested like other resources.
@@ -94,6 +96,8 @@ features! {
     ResourceHealthStatus = true,
     /// Limits of the audiences of tokens that a node requests.
     ServiceAccountNodeAudienceRestriction = true,
+    /// Lists and watches of shards.
+    ShardedListAndWatch = false,
     /// StorageVersionMigrations.
     StorageVersionMigrator = false,
     /// Attributes of volumes that change while they are used.

@@ -6,7 +6,7 @@
 //! | module | contents |
 //! |---|---|
 //! | [`options`] | the options of requests: lists, writes, deletions |
-//! | [`selector`] | label and field selectors |
+//! | [`selector`], [`sharding`] | label and field selectors; shards of a list |
 //! | [`object`] | an object: its JSON tree with typed metadata |
 //! | [`status`] | the `Status` errors that clients receive |
 //! | [`validation`] | field errors and their paths, names, checks of metadata |
@@ -36,6 +36,7 @@ pub mod object;
 pub mod options;
 pub mod release;
 pub mod selector;
+pub mod sharding;
 pub mod status;
 pub mod time;
 pub mod validation;

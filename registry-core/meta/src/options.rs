@@ -4,6 +4,7 @@
 //! invalid options.
 
 use super::selector::{FieldSelector, LabelSelector};
+use super::sharding::ShardSelector;
 
 /// Options of `get`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub struct ListOptions {
     pub label_selector: LabelSelector,
     /// The field selector that objects must match.
     pub field_selector: FieldSelector,
+    /// The shard that objects must belong to.
+    pub shard_selector: Option<ShardSelector>,
     /// See [`ResourceVersionMatch`]; for a watch, the version to start after.
     pub resource_version: Option<u64>,
     /// The interpretation of `resource_version`.

@@ -15,8 +15,8 @@
 //! | [`openapi`] | schemas as OpenAPI shows them |
 //! | `conform`, `defaults`, `empty_fields`, `nil_empties` | algorithms on values: types and unknown fields, defaults, empty lists |
 //! | `facts`, `order`, `numbers` | tables of upstream's Go structs, the order and the protobuf numbers of fields |
-//! | `types`, `descriptions` | the compiled types |
-//! | `scalars`, [`quantity`], `times` | texts that have a form: quantities, times, durations |
+//! | `types`, `descriptions`, `scalars` | the compiled types |
+//! | [`quantity`], `times` | texts that have a form: quantities, times, durations |
 //! | [`go_regexp`] | regular expressions, as Go has them |
 //!
 //! Kubernetes concept: [structural schemas](https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema)

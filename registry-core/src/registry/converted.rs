@@ -1,8 +1,9 @@
 //! A version of a kind that is not the stored one: uses the hub's storage and converts every object.
 //!
 //! Everything that is stored belongs to the hub: keys, values, the cache, uid and resource version. Objects are
-//! converted before the hub's store receives them and after it returns them. An entry of the hub's cache is converted
-//! once for all readers and kept next to the hub's bytes, as other encodings are.
+//! converted before the hub's store receives them and after it returns them. A function of this process converts an entry
+//! of the hub's cache once for all readers, and the result is kept next to the hub's bytes, as other encodings are. What a
+//! webhook returns is kept for a second.
 //!
 //! Kubernetes concept: the internal version between the wire's and the stored version, in `k8s.io/apiserver`'s codecs.
 
@@ -16,10 +17,12 @@ use crate::schema::Schema;
 use crate::storage::EncodingBudget;
 
 mod read;
+mod recent;
 mod selection;
 mod under_way;
 mod write;
 
+use recent::Recent;
 use selection::ShownTotals;
 use under_way::UnderWay;
 
@@ -38,6 +41,8 @@ pub(super) struct VersionAdapter {
     is_status: bool,
     /// The memory budget of converted objects that are kept with the hub's.
     kept: Arc<EncodingBudget>,
+    /// The remote conversions of the last second.
+    recent: Arc<Recent>,
     /// The remote conversions for watchers that are under way.
     under_way: Arc<UnderWay>,
     /// The numbers of the watches by the spoke's fields.
@@ -124,6 +129,7 @@ impl VersionAdapter {
             conversion: conversion.clone(),
             is_status: false,
             kept: kept.clone(),
+            recent: Arc::default(),
             under_way: Arc::default(),
             shown: Arc::default(),
             hub: HubPath::default(),

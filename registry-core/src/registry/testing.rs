@@ -144,16 +144,17 @@ impl Interface for MemoryStorage {
         state.listed.push(prefix.to_owned());
         let after = request.continue_token.clone().unwrap_or_default();
         let within = |key: &str| if prefix.ends_with('/') { key.starts_with(prefix) } else { key == prefix };
-        let selected = state.objects.iter().filter(|(key, entry)| {
-            within(key) && **key > after && request.predicate.matches(&entry.attributes)
-        });
+        let selected = state
+            .objects
+            .iter()
+            .filter(|(key, entry)| within(key) && **key > after && request.predicate.selects(entry));
         let mut items: Vec<StoredObject> = selected.map(|(_, entry)| entry.clone()).collect();
         let mut continue_token = None;
         if request.limit > 0 && items.len() > usize::try_from(request.limit).unwrap() {
             items.truncate(usize::try_from(request.limit).unwrap());
             continue_token = items.last().map(|entry| entry.key.to_string());
         }
-        Ok(ListPage { revision: state.revision, items, continue_token, remaining: None, rest: None })
+        Ok(ListPage { revision: state.revision, items, continue_token, ..ListPage::default() })
     }
 
     async fn watch(&self, _: &str, _: &WatchRequest) -> Result<WatchStream, StorageError> {

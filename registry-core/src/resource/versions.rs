@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::api::{Object, compare_versions, split_api_version};
 use crate::budget::Budget;
-use crate::codec::{Limits, protobuf, stored};
+use crate::codec::{Limits, cbor, protobuf, stored};
 use crate::release::Release;
 use crate::schema::Schema;
 use crate::storage::{Attributes, AttributesOf, CanonicalForm, InvalidValue, StoredVersionError};
@@ -31,6 +31,35 @@ pub struct Versions {
     spokes: Box<[Arc<ResourceType>]>,
     /// The version in which objects are stored; `None` if it is the hub's.
     stored: Option<Arc<ResourceType>>,
+    encoding: StorageEncoding,
+}
+
+/// The encoding of stored objects. Objects in any of them are read, whichever is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StorageEncoding {
+    /// JSON, the canonical form.
+    #[default]
+    Json,
+    /// Kubernetes' protobuf. The kind must [have it](Schema::has_protobuf).
+    Protobuf,
+    /// CBOR, which only custom resources are stored as.
+    Cbor,
+}
+
+// === impl StorageEncoding ===
+
+impl StorageEncoding {
+    /// Encodes an object of this version.
+    fn encode(self, object: Object, version: &ResourceType) -> Result<Bytes, protobuf::EncodeError> {
+        match self {
+            Self::Json => Ok(stored::encode(&object, version.schema().field_order())),
+            Self::Cbor => Ok(cbor::encode(&object.into_value(), None)),
+            Self::Protobuf => {
+                let (api_version, kind) = (object.api_version().to_owned(), version.kind.kind);
+                protobuf::encode(&object.into_value(), &version.schema(), &api_version, kind)
+            }
+        }
+    }
 }
 
 // === impl Versions ===
@@ -43,7 +72,7 @@ impl Versions {
 
     /// Creates the set of a hub and its spokes.
     pub fn new(hub: Arc<ResourceType>, spokes: impl IntoIterator<Item = Arc<ResourceType>>) -> Self {
-        Self { hub, spokes: spokes.into_iter().collect(), stored: None }
+        Self { hub, spokes: spokes.into_iter().collect(), stored: None, encoding: StorageEncoding::Json }
     }
 
     /// Stores objects in the newest version that servers of a release know: the hub's if they know it, or if they know none.
@@ -57,6 +86,12 @@ impl Versions {
         let known = self.spokes.iter().filter(|spoke| spoke.lifecycle.is_introduced(release));
         let stored = known.max_by(|a, b| compare_versions(a.kind.version, b.kind.version)).cloned();
         Self { stored, ..self }
+    }
+
+    /// Stores objects in this encoding.
+    #[must_use]
+    pub fn encoded_as(self, encoding: StorageEncoding) -> Self {
+        Self { encoding, ..self }
     }
 
     /// Returns the version in which objects are stored.
@@ -234,10 +269,15 @@ impl AttributesOf for Versions {
     }
 
     fn at_rest(&self, canonical: &[u8]) -> Result<Option<Bytes>, StoredVersionError> {
-        let Some(stored) = &self.stored else { return Ok(None) };
-        let object = stored::decode(canonical).map_err(|error| StoredVersionError(error.into()))?;
-        let object = stored.convert_stored_here(object).map_err(|error| StoredVersionError(error.into()))?;
-        Ok(Some(stored::encode(&object, stored.schema().field_order())))
+        if self.stored.is_none() && self.encoding == StorageEncoding::Json {
+            return Ok(None);
+        }
+        let mut object = stored::decode(canonical).map_err(|error| StoredVersionError(error.into()))?;
+        if let Some(stored) = &self.stored {
+            object = stored.convert_stored_here(object).map_err(|error| StoredVersionError(error.into()))?;
+        }
+        let encoded = self.encoding.encode(object, self.stored());
+        encoded.map(Some).map_err(|error| StoredVersionError(error.into()))
     }
 
     fn canonical(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {
@@ -257,6 +297,17 @@ impl AttributesOf for Versions {
 impl Versions {
     /// Returns the encoding of a stored value as JSON of the hub's version.
     fn converted(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {
+        let limits = Limits { depth: protobuf::STORED_DEPTH, ..Limits::default() };
+        if value.starts_with(cbor::MAGIC) {
+            let object = cbor::decode(value, &limits).map_err(InvalidValue::new)?;
+            let object = Object::from_value(object)
+                .map_err(|_| InvalidValue::new("the stored CBOR is not an object"))?;
+            let json = stored::encode(&object, self.hub.schema().field_order());
+            return Ok(match self.current_form(&json)? {
+                CanonicalForm::Same => CanonicalForm::Other(json),
+                current => current,
+            });
+        }
         if !value.starts_with(protobuf::MAGIC) {
             return self.current_form(value);
         }
@@ -264,7 +315,6 @@ impl Versions {
             let version = self.find(api_version).unwrap_or(&self.hub);
             version.schema().table().schema_of(api_version, kind).filter(Schema::has_protobuf)
         };
-        let limits = Limits { depth: protobuf::STORED_DEPTH, ..Limits::default() };
         let object = protobuf::decode(value, &limits, resolve).map_err(InvalidValue::new)?;
         let object = Object::from_value(object)
             .map_err(|_| InvalidValue::new("the stored message is not an object"))?;

@@ -1,5 +1,6 @@
 //! A stored object at one revision: encoded once, attributes extracted once, shared by all readers.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -43,6 +44,10 @@ pub struct Entry {
     /// Encodings other than JSON, and conversions to other versions.
     encodings: Encodings,
 }
+
+/// A text in JSON, borrowed if it has no escapes.
+#[derive(serde::Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Error of a stored value that is not an object of its resource, with the cause. Not retryable.
 #[derive(Debug, thiserror::Error)]
@@ -186,6 +191,20 @@ impl Entry {
         serde_json::from_str(&decoded).ok()
     }
 
+    /// Returns a text in `metadata`, empty if it has none. `None` if the JSON is not canonical, or the field is no text.
+    pub fn metadata_text(&self, field: &str) -> Option<Cow<'_, str>> {
+        let mut scanner = Scanner::new(self.metadata_onward()?)?;
+        let mut has_next = scanner.open()?;
+        while has_next {
+            let (name, value) = (scanner.key()?, scanner.value_text()?);
+            if name == field {
+                return serde_json::from_str::<Text<'_>>(value).ok().map(|text| text.0);
+            }
+            has_next = scanner.has_next(b'}')?;
+        }
+        Some(Cow::Borrowed(""))
+    }
+
     /// Returns the JSON from the value of `metadata` on.
     fn metadata_onward(&self) -> Option<&[u8]> {
         match self.tail() {
@@ -211,11 +230,6 @@ impl Entry {
         make: impl FnOnce() -> Option<Bytes>,
     ) -> Option<Bytes> {
         self.encodings.get_or_make(encoding, budget, make)
-    }
-
-    /// Returns the object in another version of its kind if it was converted before.
-    pub fn known_version(&self, version: GroupVersion) -> Option<StoredObject> {
-        self.encodings.known_version(version)
     }
 
     /// Returns the object in another version of its kind. `convert` is called once, as in [`encoded`](Self::encoded).

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 
+use registry_meta::sharding::ShardSelector;
 use registry_meta::{Preconditions, ResourceVersionMatch, StatusError};
 
 use super::Revision;
@@ -157,6 +158,8 @@ pub struct ListPage {
     pub continue_token: Option<String>,
     /// Number of objects that follow, if known (it is not known under a selector).
     pub remaining: Option<u64>,
+    /// The shard that the list is of.
+    pub shard: Option<ShardSelector>,
     /// The objects of this page after [`items`](Self::items). `None` unless the caller requested
     /// parts (`Lister::list_in_parts`), and if `items` is complete.
     pub rest: Option<Rest>,

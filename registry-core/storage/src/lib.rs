@@ -18,9 +18,8 @@
 //! | [`measured`] | an engine with request metrics for one resource |
 //! | [`mvcc`] | the contract of a multi-version key-value engine, etcd's |
 //! | [`moving_key`] | a key on its way to another store |
-//! | [`transform`] | transformation of values at rest: identity, encryption |
 //! | [`predicate`], [`continue_token`] | the selection of objects; tokens of pages |
-//! | [`entry`], [`error`] | a stored object and its encodings; the errors of stores and watches |
+//! | [`entry`], [`error`], [`transform`] | a stored object and its encodings; the errors of stores and watches; transformation of values at rest: identity, encryption |
 //! | [`metrics`] | storage metrics with Kubernetes' names |
 //! | [`spans`] | spans of the stages of a request, for distributed tracing |
 //! | [`directory_lock`] | exclusive lock of a directory |

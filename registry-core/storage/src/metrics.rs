@@ -6,14 +6,15 @@
 //! ([`Bound`]): recording is then a few atomic additions. Values that a component already holds are read when metrics
 //! are collected ([`CacheSource`]), instead of being counted twice.
 //!
-//! | part | what it does |
+//! | part | contents |
 //! |---|---|
 //! | `names` | the definitions of all storage metrics |
-//! | `families` | registers, describes and writes out metrics |
+//! | `families` | the registration, description and reading of metrics |
 //! | `text` | the text format, with numbers as Go writes them |
 //! | `cache` | the metrics of one resource's watch cache |
 //! | `gauges` | the values read from all caches when metrics are collected |
 //! | `transform` | the metrics of encryption at rest |
+//! | `reloads` | the metrics of a configuration file that is read again when it changes |
 //! | `engine` | the metrics of engine requests and commits |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/cacher/metrics`, `…/storage/etcd3/metrics`.
@@ -23,6 +24,7 @@ mod engine;
 mod families;
 mod gauges;
 mod names;
+mod reloads;
 mod text;
 mod transform;
 
@@ -37,6 +39,7 @@ pub use engine::{CommitMetrics, EngineMetrics, EngineOperation};
 pub use families::{Bound, Definition, Described, Families, MetricsError};
 pub use gauges::{BudgetNumbers, BudgetSource, CacheNumbers, CacheSource};
 pub use names::REQUEST_SECONDS;
+pub use reloads::{ReloadMetrics, content_hash, now_seconds};
 pub use transform::TransformMetrics;
 
 use cache::CacheFamilies;

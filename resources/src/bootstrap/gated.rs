@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::withheld;
 use crate::api::rbac::clusterrolebindings::ClusterRoleBindings;
 use crate::api::rbac::clusterroles::ClusterRoles;
-use crate::support::bootstrap_objects::bootstrap_objects;
+use crate::support::bootstrap_objects::{bootstrap_object, bootstrap_objects};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CERTIFICATES: &[&str] = &["certificates.k8s.io"];
@@ -135,7 +135,17 @@ fn rules() -> Vec<GatedRule> {
 
 /// Returns the default ClusterRoles of a server with these features.
 pub(super) fn cluster_roles(features: &[Feature]) -> Vec<Object> {
-    let mut roles = bootstrap_objects::<ClusterRoles>();
+    with_features(bootstrap_objects::<ClusterRoles>(), features)
+}
+
+/// Returns the default ClusterRole of this name on a server with these features.
+pub(super) fn cluster_role(name: &str, features: &[Feature]) -> Option<Object> {
+    let role = bootstrap_object::<ClusterRoles>(name);
+    with_features(role.into_iter().collect(), features).into_iter().find(|role| role.name() == name)
+}
+
+/// Adds to default ClusterRoles, and removes from them, what depends on features.
+fn with_features(mut roles: Vec<Object>, features: &[Feature]) -> Vec<Object> {
     roles.retain(|role| withheld::exists(role.name(), features));
     for role in &mut roles {
         withheld::withhold(role, features);

@@ -7,16 +7,33 @@ use serde_json::Value;
 /// One object per line.
 static OBJECTS: &str = include_str!("../generated/bootstrap.jsonl");
 
-/// Returns the objects of one kind. Lines begin with the type, so that others need not be parsed.
+/// Returns the objects of one kind.
 pub(crate) fn bootstrap_objects<R: Resource>() -> Vec<Object> {
+    lines::<R>().filter_map(parse).collect()
+}
+
+/// Returns the object of one kind with this name. Only lines with the name are parsed.
+pub(crate) fn bootstrap_object<R: Resource>(name: &str) -> Option<Object> {
+    let member = format!("\"name\":\"{name}\"");
+    let lines = lines::<R>().filter(|line| line.contains(&member));
+    lines.filter_map(parse).find(|object| object.name() == name)
+}
+
+/// Returns the lines of one kind: they begin with the type, so that others need not be parsed.
+fn lines<R: Resource>() -> impl Iterator<Item = &'static str> {
     let kind = R::TYPE.kind;
     let prefix = format!("{{\"apiVersion\":\"{}\",\"kind\":\"{}\",", kind.group_version(), kind.kind);
-    let lines = OBJECTS.lines().filter(|line| line.starts_with(&prefix));
-    lines.filter_map(|line| Object::from_value(serde_json::from_str::<Value>(line).ok()?).ok()).collect()
+    OBJECTS.lines().filter(move |line| line.starts_with(&prefix))
+}
+
+fn parse(line: &str) -> Option<Object> {
+    Object::from_value(serde_json::from_str::<Value>(line).ok()?).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::api::rbac::clusterroles::ClusterRoles;
+
     use super::*;
 
     #[test]
@@ -35,6 +52,11 @@ mod tests {
                 ))
             );
         }
-        assert_eq!(bootstrap_objects::<crate::api::rbac::clusterroles::ClusterRoles>().len(), 70);
+        let roles = bootstrap_objects::<ClusterRoles>();
+        assert_eq!(roles.len(), 70);
+        for role in &roles {
+            assert_eq!(bootstrap_object::<ClusterRoles>(role.name()).as_ref(), Some(role));
+        }
+        assert_eq!(bootstrap_object::<ClusterRoles>("system"), None);
     }
 }

@@ -127,19 +127,13 @@ impl Connection {
         Self { accept_encoding: "gzip", ..self }
     }
 
-    /// Sends a request and returns the response once its headers have arrived.
-    pub(crate) async fn send(
-        &mut self,
-        method: Method,
-        path: &str,
-        content_type: &str,
-        body: Bytes,
-    ) -> Result<Response<Incoming>, Failure> {
-        self.send_as(Request { method, path, accept: JSON, content_type, body }).await
+    /// Requests a watch or an object, and returns the response once its headers have arrived.
+    pub(crate) async fn open(&mut self, path: &str) -> Result<Response<Incoming>, Failure> {
+        self.send(Request::get(path, JSON)).await
     }
 
     /// Sends a request and returns the response once its headers have arrived.
-    async fn send_as(&mut self, request: Request<'_>) -> Result<Response<Incoming>, Failure> {
+    async fn send(&mut self, request: Request<'_>) -> Result<Response<Incoming>, Failure> {
         let path = request.path;
         let request = hyper::Request::builder()
             .method(request.method)
@@ -184,7 +178,7 @@ impl Connection {
         mut receive: impl FnMut(&[u8]) + Send,
     ) -> Result<(), Failure> {
         let path = request.path;
-        let response = self.send_as(request).await?;
+        let response = self.send(request).await?;
         let status = response.status();
         let mut body = response.into_body();
         let mut start = Vec::new();

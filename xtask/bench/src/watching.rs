@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::Method;
 use tokio::task::JoinSet;
@@ -88,7 +87,7 @@ pub(crate) async fn idle(client: &Client, namespace: &str, watchers: usize) -> R
             connection = client.connect().await?;
         }
         let path = format!("{collection}?fieldSelector=metadata.name%3Didle-{number}&{PARAMETERS}");
-        let response = connection.send(Method::GET, &path, "application/json", Bytes::new()).await?;
+        let response = connection.open(&path).await?;
         if !response.status().is_success() {
             return Err(format!("watch number {number} was refused: {}", response.status()).into());
         }
@@ -114,7 +113,7 @@ async fn open(
         if number > 0 && number.is_multiple_of(watching.per_connection) {
             connection = client.connect().await?;
         }
-        let response = connection.send(Method::GET, &path, "application/json", Bytes::new()).await?;
+        let response = connection.open(&path).await?;
         if !response.status().is_success() {
             return Err(format!("watch number {number} was refused: {}", response.status()).into());
         }

@@ -139,6 +139,8 @@ impl Pump {
                     self.disturbed.fetch_add(1, Ordering::Relaxed);
                     has_lost = true;
                 }
+                // The mode has changed while this piece was read. What follows lost bytes would look whole to both ends.
+                Some(_) if has_lost => return,
                 Some(_) => {
                     let Some(piece) = buffer.get(..length) else { return };
                     if self.to.write_all(piece).await.is_err() {
@@ -165,5 +167,48 @@ impl Pump {
             Mode::Pass | Mode::DropAnswers | Mode::Cut => {}
         }
         (mode != Mode::Cut).then_some(mode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends numbers over each connection, as fast as they are taken.
+    async fn count(listener: TcpListener) {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let mut number = 0_u64;
+                while stream.write_all(&number.to_be_bytes()).await.is_ok() {
+                    number += 1;
+                }
+            });
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_follows_lost_bytes() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let proxy = Proxy::start(listener.local_addr().unwrap().port()).await.unwrap();
+        let counting = tokio::spawn(count(listener));
+        for _ in 0..100 {
+            let mut stream = TcpStream::connect(("127.0.0.1", proxy.port())).await.unwrap();
+            let reading = tokio::spawn(async move {
+                for expected in 0_u64.. {
+                    match stream.read_u64().await {
+                        Ok(number) => assert_eq!(number, expected, "numbers were lost"),
+                        Err(_) => return,
+                    }
+                }
+            });
+            let before = proxy.disturbed();
+            proxy.set(Mode::DropAnswers);
+            while proxy.disturbed() == before {
+                tokio::task::yield_now().await;
+            }
+            proxy.set(Mode::Pass);
+            reading.await.unwrap();
+        }
+        counting.abort();
     }
 }

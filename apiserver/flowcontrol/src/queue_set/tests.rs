@@ -157,6 +157,17 @@ fn a_full_queue_refuses_and_other_queues_do_not() {
 }
 
 #[test]
+fn a_queue_is_bounded_while_its_oldest_request_waits_for_more_seats_than_are_free() {
+    let requests = Requests::new();
+    let mut set = set(queues(1, 1, 2), 4);
+    assert!(matches!(set.arrive(millis(0), requests.narrow(0)), Admission::Executing(_)));
+    let wide = requests.request(0, WorkEstimate::seats(4));
+    assert!(matches!(set.arrive(millis(0), wide), Admission::Waiting(_)));
+    assert!(matches!(set.arrive(millis(0), requests.narrow(0)), Admission::Waiting(_)));
+    assert_eq!(set.arrive(millis(0), requests.narrow(0)), Admission::Refused(Refusal::QueueFull));
+}
+
+#[test]
 fn without_queues_what_finds_no_seat_is_refused() {
     let requests = Requests::new();
     let mut set = set(Response::Reject, 2);

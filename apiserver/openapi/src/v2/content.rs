@@ -11,10 +11,10 @@ use serde_json::{Map, Value, json};
 
 use super::super::custom::{self, Target};
 use super::super::version::Version;
-use super::super::{components, gnostic, paths};
+use super::super::{components, gnostic, paths, roots};
+use super::convert;
 use super::merged::{KINDS, Merging};
 use super::remote::{RemoteSpec, SpecParts};
-use super::{convert, roots};
 
 /// Receives the entries of a map.
 type Entries<'e> = &'e mut dyn FnMut(&str, Value) -> Result<()>;
@@ -74,9 +74,8 @@ impl<'a> Content<'a> {
 
     /// Gives the paths: this server's own, and those that extension servers add.
     fn paths(&self, added: Map<String, Value>, give: Entries<'_>) -> Result<()> {
-        let own = self.versions.iter().filter(|version| !version.is_custom()).map(|version| version.id);
-        for (path, item) in roots::paths(own) {
-            give(&path, item)?;
+        for (path, operation) in roots::operations(&self.versions) {
+            give(&path, convert::path_item(json!({ "get": operation })))?;
         }
         for version in &self.versions {
             for (path, item) in paths::version_paths(version.id, &version.paths) {
@@ -89,9 +88,11 @@ impl<'a> Content<'a> {
     /// Begins to merge the documents of extension servers.
     fn merging(&self) -> Merging {
         let documents: Vec<SpecParts> = self.remote.iter().map(|spec| spec.parts()).collect();
+        let theirs: BTreeSet<&str> =
+            documents.iter().flat_map(|document| document.paths.keys().map(String::as_str)).collect();
         let is_claimed = |version: &&Version<'_>| {
             let root = format!("{}/", root_of(version.id));
-            documents.iter().any(|document| document.paths.keys().any(|path| path.starts_with(&root)))
+            theirs.range(&*root..).next().is_some_and(|path| path.starts_with(&root))
         };
         let claimed = self.versions.iter().filter(is_claimed);
         let own = claimed.flat_map(|version| paths::version_paths(version.id, &version.paths));
@@ -116,6 +117,7 @@ impl<'a> Content<'a> {
         if !custom.is_empty() {
             add_definitions(&mut shared, components::used_by_custom(&custom, descriptions));
         }
+        add_definitions(&mut shared, Map::from_iter([roots::version_info()]));
         let names: BTreeSet<String> = shared.keys().cloned().collect();
         for (name, mut schema) in shared {
             merging.own(&name, &mut schema);

@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn references_stand_beside_what_is_said_of_them() {
-        let three = json!({
+        let v3 = json!({
             "type": "object",
             "properties": {
                 "a": { "default": {}, "description": "d", "allOf": [{ "$ref": "#/components/schemas/x.A" }] },
@@ -129,7 +129,7 @@ mod tests {
                 "default": { "oneOf": [{ "type": "string" }, { "type": "number" }] },
             },
         });
-        let two = json!({
+        let v2 = json!({
             "type": "object",
             "properties": {
                 "a": { "description": "d", "$ref": "#/definitions/x.A" },
@@ -137,19 +137,19 @@ mod tests {
                 "default": { "type": "string" },
             },
         });
-        assert_eq!(schema(three), two);
+        assert_eq!(schema(v3), v2);
     }
 
     #[test]
     fn bodies_are_parameters() {
-        let of = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/x.A" } } });
-        let three = json!({ "post": {
+        let content = json!({ "application/json": { "schema": { "$ref": "#/components/schemas/x.A" } } });
+        let v3 = json!({ "post": {
             "parameters": [{ "name": "p", "in": "query", "schema": { "type": "string" } }],
-            "requestBody": { "content": of, "required": true },
-            "responses": { "200": { "description": "OK", "content": of } },
+            "requestBody": { "content": content, "required": true },
+            "responses": { "200": { "description": "OK", "content": content } },
             "x-kubernetes-action": "post",
         } });
-        let two = json!({ "post": {
+        let v2 = json!({ "post": {
             "parameters": [
                 { "name": "body", "in": "body", "required": true, "schema": { "$ref": "#/definitions/x.A" } },
                 { "name": "p", "in": "query", "type": "string" },
@@ -158,6 +158,6 @@ mod tests {
             "x-kubernetes-action": "post",
             "consumes": ["application/json"], "produces": ["application/json"], "schemes": ["https"],
         } });
-        assert_eq!(path_item(three), two);
+        assert_eq!(path_item(v3), v2);
     }
 }

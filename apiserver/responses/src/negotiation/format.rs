@@ -65,15 +65,10 @@ impl Formats {
         types
     }
 
-    /// Returns the media types of an endpoint. Those of watches can be streamed.
-    pub(super) fn media_types_at(self, endpoint: Endpoint) -> String {
-        if endpoint != Endpoint::Watch {
-            return self.media_types();
-        }
-        let mut types = String::from("application/json;stream=watch");
-        if self.protobuf {
-            types += ", application/vnd.kubernetes.protobuf;stream=watch";
-        }
+    /// Returns the media types that can be streamed. Metadata have a protobuf form even if the kind has none.
+    pub(super) fn stream_media_types(self) -> String {
+        let mut types =
+            String::from("application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch");
         if self.cbor {
             types += ", application/cbor-seq";
         }

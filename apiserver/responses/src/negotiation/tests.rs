@@ -69,7 +69,20 @@ fn refuses_what_it_does_not_give() {
     }
     let failure = negotiate("text/plain", Endpoint::Collection).unwrap_err();
     assert!(failure.message.ends_with("application/vnd.kubernetes.protobuf;stream=watch"));
-    assert_eq!(negotiate("application/yaml", Endpoint::Watch).unwrap_err().code, 406);
+    let streamed = "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+    let whole = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+    for (accept, types) in [
+        ("application/yaml", streamed),
+        ("application/yaml;as=Table;g=meta.k8s.io;v=v1", streamed),
+        ("application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1", whole),
+        ("application/json;as=Zork;g=meta.k8s.io;v=v1", whole),
+    ] {
+        let failure = negotiate(accept, Endpoint::Watch).unwrap_err();
+        let expected = format!("only the following media types are accepted: {types}");
+        assert_eq!((failure.code, failure.message), (406, expected), "{accept}");
+    }
+    let custom = Output::negotiate(&headers(&["application/yaml"]), Query::default(), Endpoint::Watch, TEXT);
+    assert!(custom.unwrap_err().message.ends_with(streamed), "metadata of any kind are protobuf");
     assert_eq!(
         negotiate("application/json;as=Table;v=v1;g=meta.k8s.io", Endpoint::Document).unwrap_err().code,
         406

@@ -26,8 +26,8 @@ fn resource(found: &Value) -> Option<Value> {
     let mut entry = Map::new();
     entry.insert("resource".to_owned(), name(found, "resource")?.into());
     copy_kind(found, &mut entry);
-    let is_namespaced = text(found, "scope") == "Namespaced";
-    entry.insert("scope".to_owned(), scope(is_namespaced).into());
+    // A server may leave the scope out. Its answer stays as it is, as in Kubernetes.
+    entry.insert("scope".to_owned(), text(found, "scope").into());
     entry.insert("singularResource".to_owned(), text(found, "singularResource").into());
     entry.insert("verbs".to_owned(), texts(found, "verbs").into());
     copy_lists(found, &mut entry);
@@ -155,7 +155,7 @@ mod tests {
         let lying = json!({ "resource": "x", "verbs": "get", "more": { "a": "b" }, "subresources": [{ "subresource": 1 }] });
         let kind = json!({ "group": "", "version": "", "kind": "" });
         let taken = json!({
-            "resource": "x", "responseKind": kind, "scope": "Cluster", "singularResource": "", "verbs": [],
+            "resource": "x", "responseKind": kind, "scope": "", "singularResource": "", "verbs": [],
         });
         assert_eq!(resource(&lying), Some(taken));
     }

@@ -80,12 +80,12 @@ impl Reload {
                 Err(error) => Err(ConfigurationError::from(error).into()),
             };
             match applied {
-                Ok(true) => self.metrics.reloaded(true),
+                Ok(true) => self.metrics.reloads().reloaded(true),
                 Ok(false) => {}
                 Err(error) => {
                     let path = self.file.path().display();
                     tracing::error!("the authentication configuration stays as it is: {path}: {error}");
-                    self.metrics.reloaded(false);
+                    self.metrics.reloads().reloaded(false);
                     if matches!(error, ReloadError::NoKeys(_)) {
                         self.file.look_again();
                     }
@@ -117,7 +117,7 @@ impl Reload {
         let is_gone = |former: &&Issuer| !issuers.iter().any(|issuer| issuer.rules.url == former.rules.url);
         former.iter().filter(is_gone).for_each(|issuer| issuer.provider.forget_metrics());
         self.present = configuration;
-        self.metrics.configured(content);
+        self.metrics.reloads().configured(content);
         tracing::info!("authenticating by the changed configuration");
         Ok(true)
     }

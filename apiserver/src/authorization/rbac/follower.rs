@@ -1,8 +1,10 @@
 //! Brings the changes of one kind of roles or bindings into the index.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use registry_core::api::Object;
+use registry_core::codec::json::Parts;
 use registry_core::registry::{
     Informer, InformerChange, InformerHandler, InformerTask, InstalledApi, Store, StoreHooks,
 };
@@ -25,6 +27,15 @@ const KINDS: [(&ResourceDescription, bool); 4] = [
     (ClusterRoleBindings::TYPE, false),
     (RoleBindings::TYPE, false),
 ];
+
+/// The fields that a role or a binding is compiled from: all but the managers of fields, which are most of it.
+const PARTS: Parts = Parts::Only(&[
+    &["metadata", "name"],
+    &["metadata", "namespace"],
+    &["rules"],
+    &["roleRef"],
+    &["subjects"],
+]);
 
 /// Follows the objects of one kind.
 pub(in crate::authorization) struct RbacFollower {
@@ -58,7 +69,7 @@ impl RbacFollower {
     /// Returns what an object puts in force. One that cannot be decoded allows nothing.
     fn item(&self, stored: &StoredObject) -> Item {
         let (key, revision) = (stored.key.clone(), stored.revision);
-        let decoded = self.store.read(stored);
+        let decoded = self.store.read_parts(stored, PARTS);
         let decoded = decoded
             .inspect_err(|failure| tracing::warn!("an object of the RBAC policy is ignored: {failure}"));
         let content = match decoded {
@@ -88,7 +99,9 @@ impl RbacFollower {
     }
 
     fn apply(&self, stored: &StoredObject) {
-        self.index.apply(self.item(stored));
+        if !self.index.knows(&stored.key, stored.revision) {
+            self.index.apply(self.item(stored));
+        }
     }
 
     fn remove(&self, last: &StoredObject) {
@@ -99,8 +112,10 @@ impl RbacFollower {
 
 impl InformerHandler for RbacFollower {
     fn replaced(&self, objects: Vec<StoredObject>) {
-        let items = objects.iter().map(|object| self.item(object)).collect();
-        self.index.replace(&self.prefix, items);
+        let keys: HashSet<&str> = objects.iter().map(|object| &*object.key).collect();
+        let news = objects.iter().filter(|object| !self.index.knows(&object.key, object.revision));
+        let items = news.map(|object| self.item(object)).collect();
+        self.index.replace(&self.prefix, &keys, items);
     }
 
     fn changed(&self, change: InformerChange) {

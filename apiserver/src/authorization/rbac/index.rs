@@ -58,17 +58,25 @@ impl RbacIndex {
         self.published.load()
     }
 
+    /// Whether this state of an object, or a newer one, has been applied: what this server wrote comes from the informer again.
+    pub(super) fn knows(&self, key: &str, revision: Revision) -> bool {
+        let pending = self.pending();
+        let is_known =
+            |states: &HashMap<Arc<str>, Revision>| states.get(key).is_some_and(|known| *known >= revision);
+        is_known(&pending.present) || is_known(&pending.gone)
+    }
+
     /// Applies a change, unless a newer one of the same object is known. It is in force when it is [published](Self::publish).
     pub(super) fn apply(&self, item: Item) {
         self.pending().apply(item);
     }
 
-    /// Applies a list of all objects whose keys start with `prefix`. Those that are not in it are removed as soon as the
-    /// revision of the list is [known](Self::reached): a write of this server may be newer.
-    pub(super) fn replace(&self, prefix: &str, items: Vec<Item>) {
+    /// Applies a list of all objects whose keys start with `prefix`, of which `items` are those that it does not
+    /// [know](Self::knows). Those that are not in it are removed as soon as the revision of the list is
+    /// [known](Self::reached): a write of this server may be newer.
+    pub(super) fn replace(&self, prefix: &str, keys: &HashSet<&str>, items: Vec<Item>) {
         let mut pending = self.pending();
-        let present: HashSet<Arc<str>> = items.iter().map(|item| item.key.clone()).collect();
-        let is_missing = |key: &Arc<str>| key.starts_with(prefix) && !present.contains(key);
+        let is_missing = |key: &Arc<str>| key.starts_with(prefix) && !keys.contains(&**key);
         let missing: Vec<Arc<str>> = pending.present.keys().filter(|key| is_missing(key)).cloned().collect();
         pending.missing.extend(missing);
         for item in items {

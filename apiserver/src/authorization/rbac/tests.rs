@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use registry_core::api::Object;
@@ -261,19 +262,28 @@ fn older_states_never_replace_newer_ones() {
     // A list that is behind lacks what was written after it, whose change is delivered later.
     let index = &fixture.rbac.index;
     let reached = |revision: u64| index.reached("/bindings/", revision, |_| Content::Binding(None));
-    index.replace("/bindings/", Vec::new());
+    index.replace("/bindings/", &HashSet::new(), Vec::new());
     reached(8);
     assert!(allowed(), "the list knows nothing of it");
     fixture.at(9, "/bindings/a/b", bind());
     assert!(allowed());
     // A newer list lacks what is gone.
-    index.replace("/bindings/", Vec::new());
+    index.replace("/bindings/", &HashSet::new(), Vec::new());
     reached(9);
     assert!(!allowed());
     fixture.at(10, "/bindings/a/b", bind());
     assert!(allowed());
     reached(11);
     assert!(allowed(), "a list counts once");
+    let known = [9, 10, 11].map(|revision| index.knows("/bindings/a/b", revision));
+    assert_eq!(known, [true, true, false]);
+    assert!(!index.knows("/bindings/a/c", 1));
+    // A list has it that is known already.
+    index.replace("/bindings/", &HashSet::from(["/bindings/a/b"]), Vec::new());
+    reached(12);
+    assert!(allowed());
+    fixture.at(13, "/bindings/a/b", Content::Binding(None));
+    assert!(index.knows("/bindings/a/b", 13), "its end is a state too");
 }
 
 #[test]

@@ -59,7 +59,9 @@ pub(super) async fn response(
     let items_len = items_len(&messages, &page).await?;
     let revision = page.revision.to_string();
     let continue_token = page.continue_token.as_deref().unwrap_or_default();
+    let shard = page.shard.as_ref().filter(|_| output.shape == ResponseShape::Whole);
     let metadata = ListMetadata {
+        shard: shard.map_or("", |shard| shard.text()),
         resource_version: &revision,
         continue_token,
         remaining: page

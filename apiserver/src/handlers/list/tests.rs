@@ -21,7 +21,13 @@ fn entry(name: &str, payload_bytes: usize) -> StoredObject {
 }
 
 fn page(items: Vec<StoredObject>) -> ListPage {
-    ListPage { revision: 9, items, continue_token: Some("abc".to_owned()), remaining: Some(5), rest: None }
+    ListPage {
+        revision: 9,
+        items,
+        continue_token: Some("abc".to_owned()),
+        remaining: Some(5),
+        ..ListPage::default()
+    }
 }
 
 /// Returns the list as a serializer writes it.

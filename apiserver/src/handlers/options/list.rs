@@ -1,9 +1,11 @@
 //! `ListOptions`: of lists, watches and deletions of collections.
 
 use registry_core::api::selector::{FieldSelector, LabelSelector, SelectorError};
+use registry_core::api::sharding::ShardSelector;
 use registry_core::api::{
     ErrorList, FieldError, FieldPath, ListOptions, Reason, ResourceVersionMatch, StatusError,
 };
+use registry_core::cel::shards;
 use registry_core::storage::continue_token;
 use request_info::Query;
 
@@ -46,6 +48,7 @@ pub(crate) fn list_options(query: Query<'_>, purpose: ListPurpose) -> Result<Lis
     Ok(ListOptions {
         label_selector,
         field_selector,
+        shard_selector: None,
         resource_version,
         resource_version_match: match asked.matching.as_str() {
             "Exact" => Some(ResourceVersionMatch::Exact),
@@ -60,6 +63,16 @@ pub(crate) fn list_options(query: Query<'_>, purpose: ListPurpose) -> Result<Lis
         allow_watch_bookmarks: query.switch("allowWatchBookmarks").unwrap_or_default(),
         send_initial_events: asked.send_initial_events,
     })
+}
+
+/// Returns the shard that a list or watch is of; Kubernetes turns its errors into no bad requests.
+pub(crate) fn shard_selector(query: Query<'_>) -> Result<Option<ShardSelector>, StatusError> {
+    let text = query.text("shardSelector");
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let unreadable = |error| StatusError::new(Reason::Unknown, format!("invalid shard selector: {error}"));
+    shards::parse(&text).map(Some).map_err(unreadable)
 }
 
 fn selector<T: Default>(

@@ -44,21 +44,30 @@ impl Served {
         }
     }
 
-    /// Returns a response with the document at a path, if there is one, in the format that the client accepts;
-    /// `cbor` is whether the server supports CBOR.
+    /// Returns a response with the document of OpenAPI at a path, if there is one.
     ///
     /// # Errors
     /// 406.
-    pub(in crate::handlers) fn document(
+    pub(in crate::handlers) fn openapi_document(
         &self,
         path: &str,
         parts: &Parts,
         descriptions: DescriptionsSource,
+    ) -> Result<Option<Response>, StatusError> {
+        self.openapi.get(path, parts, self, descriptions).transpose()
+    }
+
+    /// Returns a response with the document of discovery at a path, if there is one, in the format that the client accepts;
+    /// `cbor` is whether the server supports CBOR.
+    ///
+    /// # Errors
+    /// 406.
+    pub(in crate::handlers) fn discovery_document(
+        &self,
+        path: &str,
+        parts: &Parts,
         cbor: bool,
     ) -> Result<Option<Response>, StatusError> {
-        if let Some(response) = self.openapi.get(path, parts, self, descriptions) {
-            return response.map(Some);
-        }
         let Some(path) = DiscoveryPath::parse(path) else { return Ok(None) };
         let document = match path {
             DiscoveryPath::Root => self.discovery.root(&self.discovery_groups(|_| true)),

@@ -34,7 +34,8 @@ impl Gate {
 
     /// Returns the gate with this name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::all().find(|gate| gate.name() == name)
+        let is_named = |rest: &str| rest.is_empty() || rest.starts_with(' ');
+        Self::all().find(|gate| gate.0.strip_prefix(name).is_some_and(is_named))
     }
 
     /// Returns the name.

@@ -39,6 +39,9 @@ fn every_gate_of_every_release_has_its_default_and_is_switched_only_if_that_has_
             let turned = emulated(&format!("{name}={}", !state.default), &release);
             let feature = Feature::ALL.iter().copied().find(|feature| feature.name() == name);
             match (turned, feature) {
+                (Ok(gates), None) if WHOLE_STAGES.iter().any(|(whole, _)| *whole == name) => {
+                    assert!(gates.all().any(|(gate, _, enabled)| gate.name() == name && enabled));
+                }
                 (Err(error), _) if state.is_locked => {
                     let reason = format!("feature is locked to {}", state.default);
                     assert!(error.contains(&reason), "{error}");
@@ -98,7 +101,9 @@ fn switches_are_read_as_go_reads_them() {
         ("WatchList", "missing bool value for WatchList"),
         ("WatchList=yes", "neither true nor false"),
         ("WatchList=", "neither true nor false"),
-        ("AllAlpha=true", "is not implemented"),
+        ("AllAlpha=yes", "neither true nor false"),
+        ("AllAlpha=true,HPAScaleToZero=true", "HPAScaleToZero=true is not supported"),
+        ("AllGA=true", "unrecognized feature gate: AllGA"),
         (
             "BtreeWatchCache=false",
             "cannot set feature gate BtreeWatchCache to false, feature is locked to true",
@@ -107,4 +112,54 @@ fn switches_are_read_as_go_reads_them() {
         let error = switched(gates).expect_err(gates);
         assert!(error.contains(reason), "{gates}: {error}");
     }
+}
+
+#[test]
+fn all_gates_of_a_stage_are_switched_but_those_that_are_named() {
+    use Feature::{
+        CBORServingAndStorage as Alpha, ClusterTrustBundle as Off, DynamicResourceAllocation as Stable,
+        PodTopologyLabelsAdmission as On,
+    };
+    let enabled = |gates: &str, release: &str| {
+        let gates = emulated(gates, release).expect(gates);
+        [Alpha, Off, On, Stable].map(|feature| gates.is_enabled(feature))
+    };
+    for (gates, expected) in [
+        ("AllAlpha=true", [true, false, true, true]),
+        ("AllAlpha=false", [false, false, true, true]),
+        ("AllBeta=true", [false, true, true, true]),
+        ("AllBeta=false", [false, false, false, true]),
+        ("kube:AllAlpha=true,AllBeta=true", [true, true, true, true]),
+        ("AllAlpha=true,AllBeta=false", [true, false, false, true]),
+        ("AllAlpha=true,CBORServingAndStorage=false", [false, false, true, true]),
+        ("CBORServingAndStorage=false,AllAlpha=true", [false, false, true, true]),
+        ("ClusterTrustBundle=true,AllBeta=false", [false, true, false, true]),
+        ("AllBeta=false,ClusterTrustBundle=true", [false, true, false, true]),
+        ("AllBeta=true,AllBeta=false", [false, false, false, true]),
+        ("AllBeta=false,AllBeta=true", [false, true, true, true]),
+    ] {
+        assert_eq!(enabled(gates, "1.36"), expected, "{gates}");
+    }
+    assert_eq!(enabled("AllAlpha=true", "1.33"), [true, false, true, false], "topology labels were alpha");
+    assert_eq!(enabled("AllBeta=true", "1.33"), [false, true, false, true], "devices were beta");
+}
+
+#[test]
+fn gates_that_cannot_be_switched_keep_their_value_when_all_of_their_stage_are() {
+    let gates = emulated("AllAlpha=true,AllBeta=false", "1.36").expect("gates");
+    let is_on = |name: &str| {
+        let found = gates.all().find(|(gate, ..)| gate.name() == name);
+        found.is_some_and(|(.., enabled)| enabled)
+    };
+    assert!(!is_on("HPAScaleToZero") && is_on("ConstrainedImpersonation"), "their defaults");
+    assert!(is_on("AllAlpha") && !is_on("AllBeta"));
+    let kept = |name: &str| gates.kept(gates.said(Gate::named(name).unwrap()).unwrap());
+    assert!(
+        kept("AllAlpha").contains(&"HPAScaleToZero") && !kept("AllAlpha").contains(&"CBORServingAndStorage")
+    );
+    assert!(kept("AllBeta").contains(&"ConstrainedImpersonation"));
+    assert!(!kept("AllBeta").contains(&"AllBeta") && !kept("AllBeta").contains(&"HPAScaleToZero"));
+    let named = emulated("AllAlpha=true,HPAScaleToZero=false", "1.36").expect("gates");
+    let all = named.said(Gate::named("AllAlpha").unwrap()).unwrap();
+    assert!(!named.kept(all).contains(&"HPAScaleToZero"), "it was asked for");
 }

@@ -11,7 +11,6 @@ const fn refused(name: &'static str, why: &'static str, instead: &'static str) -
 }
 
 const LOG_AT_ONCE: &str = "every line of the log is written at once";
-const NO_LEADERS: &str = "leaders are not elected by the server; the feature is off in Kubernetes too";
 const NO_PEERS: &str = "servers do not pass requests on to each other";
 const NO_PROFILES: &str = "there are no profiles of Go here; use the profilers of the operating system";
 const OWN_HEALTH_TIME: &str = "health checks of the store have a time of their own";
@@ -30,9 +29,6 @@ pub(super) const FLAGS: &[Flag] = &[
         "redirects of extension servers are answered with 502",
     ),
     accepted("contention-profiling", Values::Bool, NO_PROFILES),
-    accepted("coordinated-leadership-lease-duration", Values::Duration, NO_LEADERS),
-    accepted("coordinated-leadership-renew-deadline", Values::Duration, NO_LEADERS),
-    accepted("coordinated-leadership-retry-period", Values::Duration, NO_LEADERS),
     refused(
         "debug-socket-path",
         "there is no socket for debugging",
@@ -103,6 +99,5 @@ pub(super) const FLAGS: &[Flag] = &[
         Values::Duration,
         "the store is open before the server listens",
     ),
-    accepted("storage-media-type", Values::Only(&["application/json"]), "objects are stored as JSON"),
     refused("vmodule", "the log has levels by module in another form", "set the variable RUST_LOG"),
 ];

@@ -1,4 +1,4 @@
-//! Costs of calls, by the class that the table of overloads names.
+//! Costs of calls by their class. `declarations/overloads.txt` names the class of each function.
 
 use super::estimate::Estimator;
 use super::{

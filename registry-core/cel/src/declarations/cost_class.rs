@@ -1,4 +1,4 @@
-//! The classes of costs. One name of a class at the end of a line of the table is all that says what a function costs.
+//! The classes of costs. The cost of a function is changed in the table `overloads.txt`: a line ends with the name of its class.
 
 /// The way in which the cost of a call follows from the sizes of its operands, the receiver first, and of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

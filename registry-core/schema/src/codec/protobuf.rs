@@ -67,6 +67,8 @@ pub struct ListMetadata<'a> {
     pub continue_token: &'a str,
     /// Number of remaining objects, if known.
     pub remaining: Option<i64>,
+    /// The selector of the shard that the list is of; empty if it is of none.
+    pub shard: &'a str,
 }
 
 // === objects ===
@@ -201,6 +203,11 @@ impl ListFrame {
         if let Some(remaining) = metadata.remaining {
             write_key(&mut list, 4, WireType::Varint);
             write_varint(&mut list, remaining.cast_unsigned());
+        }
+        if !metadata.shard.is_empty() {
+            let shard = open(&mut list, 5);
+            write_bytes(&mut list, 1, metadata.shard.as_bytes());
+            close(&mut list, shard);
         }
         close(&mut list, at);
         let mut prefix = Vec::with_capacity(list.len() + 64);

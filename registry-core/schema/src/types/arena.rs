@@ -107,46 +107,50 @@ impl TypeTable {
         }
         self.mark_types(
             |ty| &mut ty.has_defaults,
-            |shape, leads| {
-                shape.defaulted = places(&shape.fields, |field| field.default.is_some() || leads(field.ty));
-                !shape.defaulted.is_empty()
-            },
+            |field| field.default.is_some(),
+            |shape, defaulted| shape.defaulted = defaulted,
         );
         self.mark_types(
             |ty| &mut ty.has_nils,
-            |shape, leads| {
-                shape.nilled = places(&shape.fields, |field| field.traits.nil_when_empty || leads(field.ty));
-                !shape.nilled.is_empty()
-            },
+            |field| field.traits.nil_when_empty,
+            |shape, nilled| shape.nilled = nilled,
         );
         self
     }
 
-    /// Marks the types with a property that a struct has by itself or by its fields, iterating to a fixed point.
-    /// `of_struct` is given whether a type is marked, and returns whether the struct is.
+    /// Marks the types with a property that fields have by themselves or by their types, iterating to a fixed point, and
+    /// passes the places of these fields to each struct.
     fn mark_types(
         &mut self,
         mark: impl Fn(&mut Type) -> &mut bool,
-        of_struct: impl Fn(&mut Struct, &dyn Fn(TypeId) -> bool) -> bool,
+        has: impl Fn(&Field) -> bool,
+        set_places: impl Fn(&mut Struct, Box<[u16]>),
     ) {
-        loop {
-            let known: Vec<bool> = self.types.iter_mut().map(|ty| *mark(ty)).collect();
-            let leads = |id: TypeId| known.get(id.0 as usize).copied().unwrap_or_default();
-            let mut changed = false;
-            for ty in &mut self.types {
-                let found = match &mut ty.shape {
-                    TypeShape::Struct(shape) => of_struct(shape, &leads),
-                    TypeShape::List { element, .. } => leads(*element),
-                    TypeShape::Map { value, .. } => leads(*value),
+        let mut known = vec![false; self.types.len()];
+        let leads = |known: &[bool], id: TypeId| known.get(id.0 as usize).copied().unwrap_or_default();
+        let mut is_settled = false;
+        while !is_settled {
+            is_settled = true;
+            for (number, ty) in self.types.iter().enumerate().rev() {
+                let found = match &ty.shape {
+                    TypeShape::Struct(shape) => {
+                        shape.fields.iter().any(|field| has(field) || leads(&known, field.ty))
+                    }
+                    TypeShape::List { element, .. } => leads(&known, *element),
+                    TypeShape::Map { value, .. } => leads(&known, *value),
                     TypeShape::Scalar(_) | TypeShape::SchemaOr { .. } => false,
                 };
-                let marked = mark(ty);
-                changed |= found != *marked;
-                *marked = found;
+                if let Some(marked) = known.get_mut(number).filter(|marked| found && !**marked) {
+                    *marked = true;
+                    is_settled = false;
+                }
             }
-            if !changed {
-                break;
-            }
+        }
+        for (ty, marked) in self.types.iter_mut().zip(&known) {
+            *mark(ty) = *marked;
+            let TypeShape::Struct(shape) = &mut ty.shape else { continue };
+            let places = places(&shape.fields, |field| *marked && (has(field) || leads(&known, field.ty)));
+            set_places(shape, places);
         }
     }
 }

@@ -162,12 +162,11 @@ impl VersionAdapter {
         made.map_or_else(convert, Ok)
     }
 
-    /// Converts objects outside of this process, many at once: those that were not converted before.
+    /// Converts objects outside of this process, many at once: those that were not converted within the last second.
     async fn convert_remotely(&self, entries: &mut [StoredObject]) -> Result<(), ConversionError> {
-        let version = self.spoke.group_version();
         let mut missing: Vec<&mut StoredObject> = Vec::new();
         for entry in entries {
-            match entry.known_version(version) {
+            match self.recent.get(entry) {
                 Some(known) => *entry = known,
                 None => missing.push(entry),
             }
@@ -183,14 +182,14 @@ impl VersionAdapter {
             }
             for (entry, object) in some.iter_mut().zip(converted) {
                 let made = self.with_key_of(entry, &object)?;
-                let kept = entry.in_version(version, &self.kept, || Some(made.clone()));
-                **entry = kept.unwrap_or(made);
+                self.recent.keep(entry, &made);
+                **entry = made;
             }
         }
         Ok(())
     }
 
-    /// Converts an object outside of this process, if it was not converted before.
+    /// Converts an object outside of this process, if it was not converted within the last second.
     pub(super) async fn read_remotely(&self, entry: &StoredObject) -> Result<StoredObject, ConversionError> {
         let mut entries = [entry.clone()];
         self.convert_remotely(&mut entries).await?;

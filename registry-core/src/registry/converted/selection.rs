@@ -207,6 +207,7 @@ impl VersionAdapter {
         let options = ListOptions {
             label_selector: options.label_selector.clone(),
             field_selector: options.field_selector.clone(),
+            shard_selector: options.shard_selector.clone(),
             resource_version: revision,
             resource_version_match: revision.map(|_| ResourceVersionMatch::Exact),
             ..ListOptions::default()

@@ -9,6 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use crate::api::Object;
+use crate::codec::json::Parts;
 use crate::registry::store::Store;
 use crate::storage::mvcc::prefix_end;
 use crate::storage::{Revision, StoredObject};
@@ -28,7 +29,10 @@ pub struct Compiled<T> {
     reached: watch::Sender<Revision>,
 }
 
-/// Makes the compiled form of an object.
+/// Everything but the managers of fields, which are most of many objects and concern only writes.
+const PARTS: Parts = Parts::Except(&[&["metadata", "managedFields"]]);
+
+/// Makes the compiled form of an object, which has no managers of fields.
 type Compile<T> = dyn Fn(Object) -> Option<T> + Send + Sync;
 
 /// The compiled objects by their keys in the store.
@@ -121,7 +125,7 @@ impl<T: Send + Sync + 'static> Compiled<T> {
 
     /// Compiles an object; logs why it cannot be read.
     fn compile(&self, object: &StoredObject) -> Option<CompiledObject<T>> {
-        let decoded = self.store.read(object);
+        let decoded = self.store.read_parts(object, PARTS);
         let decoded =
             decoded.inspect_err(|failure| tracing::warn!("an object is left out: {failure}")).ok()?;
         let value = Arc::new((self.compile)(decoded)?);

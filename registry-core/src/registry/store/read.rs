@@ -141,6 +141,7 @@ impl Store {
         };
         let verb = if options.continue_token.is_some() { Verb::ListPage } else { Verb::List };
         let page = self.storage.list(&keys, &request).await;
+        let page = page.map(|page| ListPage { shard: options.shard_selector.clone(), ..page });
         page.map_err(|error| {
             let failure = self.operation(context, verb, "", "").interpret(error);
             // Kubernetes reads a list at a revision from the store, which, unlike the cache, does not expect to reach it.
@@ -205,7 +206,11 @@ impl Store {
 }
 
 fn predicate(options: &ListOptions) -> Predicate {
-    Predicate { labels: options.label_selector.clone(), fields: options.field_selector.clone() }
+    Predicate {
+        labels: options.label_selector.clone(),
+        fields: options.field_selector.clone(),
+        shard: options.shard_selector.clone(),
+    }
 }
 
 /// Rejects a selector with a field that the resource does not offer.

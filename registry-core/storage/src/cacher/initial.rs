@@ -86,7 +86,7 @@ impl Initial {
             looked_at += 1;
             self.last = Some(key.clone());
             let below = self.prefix.ends_with('/') || **key == *self.prefix;
-            if below && self.predicate.matches(&object.attributes) {
+            if below && self.predicate.selects(object) {
                 self.ready.push_back(object.clone());
             }
         }

@@ -72,8 +72,7 @@ impl CacheState {
         let Source { snapshot, position } = source;
         let mut page = ListPage { revision: snapshot.revision, ..ListPage::default() };
         if !prefix.ends_with('/') {
-            let found =
-                snapshot.objects.get(prefix).filter(|object| request.predicate.matches(&object.attributes));
+            let found = snapshot.objects.get(prefix).filter(|object| request.predicate.selects(object));
             page.items.extend(found.cloned());
             return Ok(page);
         }
@@ -93,12 +92,12 @@ impl CacheState {
                 let successor = format!("{last}\0");
                 page.continue_token =
                     Some(continue_token::encode(&successor, prefix, Some(snapshot.revision))?);
-                page.remaining = everything.then(|| 1 + objects.count() as u64);
+                page.remaining = request.predicate.has_no_selector().then(|| 1 + objects.count() as u64);
                 self.pages.keep(&snapshot);
                 break;
             }
             fetched += 1;
-            if everything || request.predicate.matches(&object.attributes) {
+            if everything || request.predicate.selects(object) {
                 page.items.push(object.clone());
             }
         }

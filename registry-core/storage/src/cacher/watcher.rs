@@ -173,7 +173,7 @@ impl Watcher {
         if event.revision() <= self.after || self.within.as_deref().is_some_and(is_elsewhere) {
             return None;
         }
-        let matches = |object: &StoredObject| self.predicate.matches(&object.attributes);
+        let matches = |object: &StoredObject| self.predicate.selects(object);
         let before = event.previous.as_ref().is_some_and(matches);
         let now = !event.is_deletion && matches(&event.object);
         match (before, now) {

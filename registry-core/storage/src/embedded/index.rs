@@ -63,10 +63,17 @@ impl Index {
             is_deletion: record.kind == Kind::Delete,
         };
         self.record_bytes += u64::from(version.record_bytes);
-        let known = self.keys.get_key_value(record.key.as_ref()).map(|(own, _)| own.clone());
-        let own = known.unwrap_or_else(|| record.key.clone().into());
+        let key = record.key.as_ref();
+        let known = self.keys.range_mut::<str, _>((Bound::Included(key), Bound::Included(key))).next();
+        let (own, before) = if let Some((own, newest)) = known {
+            (own.clone(), Some(std::mem::replace(newest, version)))
+        } else {
+            let own: Arc<str> = record.key.clone().into();
+            self.keys.insert(own.clone(), version);
+            (own, None)
+        };
         let superfluous = |revision| Superseded { at: version.revision, revision, key: own.clone() };
-        if let Some(before) = self.keys.insert(own.clone(), version) {
+        if let Some(before) = before {
             self.older.entry(own.clone()).or_default().push_back(before);
             // A deletion has registered itself already.
             superseded.extend((!before.is_deletion).then(|| superfluous(before.revision)));

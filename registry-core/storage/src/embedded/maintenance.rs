@@ -22,6 +22,7 @@
 //! All numbers are big-endian. A backup contains the history back to the compaction revision, so that clients of the
 //! restored store can resume from the revisions they know.
 
+pub(super) mod damage;
 pub(super) mod unpublished;
 
 use std::fs::File;
@@ -40,6 +41,7 @@ use super::record::{Damage, FORMAT_VERSION, META_REVISION, Record};
 use super::{Embedded, EmbeddedOptions, OpenError, Revision};
 use crate::directory_lock::DirectoryLock;
 use crate::durable_file::DurableFile;
+use damage::{scan_past_damage, with_other_damage};
 use unpublished::{UnpublishedLog, check_empty};
 
 const MAGIC: &[u8; 8] = b"ORLOPBK1";
@@ -146,22 +148,22 @@ pub(super) fn check_store(store: &ClosedStore) -> (Loaded, Report) {
         }
     };
     let mut revisions = Vec::new();
-    let scanned = store.log.scan(META_REVISION..=Revision::MAX, &mut |revision, bytes| {
+    let unreadable = scan_past_damage(&store.log, &mut |revision, bytes| {
         if let Err(problem) = loaded.take(revision, &bytes) {
             let key = Record::key_despite_damage(&bytes);
             let key = key.map(|key| format!(" (its key reads {key:?})"));
             note(format!("{problem}{}", key.unwrap_or_default()));
         }
         revisions.push(revision);
-        ControlFlow::Continue(())
     });
+    unreadable.into_iter().for_each(&mut note);
     // Reads of single records use other parts of the files than scans.
     for revision in revisions {
         if let Err(error) = store.log.read(revision) {
             note(format!("the record of revision {revision} cannot be read by itself: {error}"));
         }
     }
-    match scanned.and_then(|()| store.log.acknowledged()) {
+    match store.log.acknowledged() {
         Ok(acknowledged) => {
             loaded.finish(acknowledged).unwrap_or_else(|problem| note(problem.to_string()));
         }
@@ -236,7 +238,8 @@ impl ClosedStore {
             return Err(io(directory, source));
         }
         let options = EmbeddedOptions::new(directory).disk();
-        let log = FjallLog::open_to_read(directory, options).map_err(open_error)?;
+        let opened = FjallLog::open_to_read(directory, options);
+        let log = opened.map_err(|error| open_error(with_other_damage(directory, error)))?;
         let store = Self { log, _lock: lock };
         store.refuse_newer_format().map_err(open_error)?;
         Ok(store)

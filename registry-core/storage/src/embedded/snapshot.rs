@@ -91,9 +91,9 @@ impl Snapshot {
         &self.kept
     }
 
-    /// Returns a key.
-    pub(super) fn get(&self, key: &str) -> Option<&Kept> {
-        self.kept.get(*self.places.get(key)?)
+    /// Returns the place of a key among them.
+    pub(super) fn place(&self, key: &str) -> Option<usize> {
+        self.places.get(key).copied()
     }
 }
 

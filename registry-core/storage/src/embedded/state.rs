@@ -217,11 +217,17 @@ impl EngineState {
 // === impl Tail ===
 
 impl Tail {
-    /// Adds the newest change, and drops the oldest ones.
+    /// Adds the newest change.
     pub(super) fn push(&mut self, change: Change) {
         self.bytes += change_bytes(&change);
         self.changes.push_back(change);
-        while self.changes.len() > MAX_TAIL_CHANGES || (self.bytes > MAX_TAIL_BYTES && self.changes.len() > 1)
+    }
+
+    /// Drops the oldest changes while there are too many, but none of the newest `kept`: those of a commit, so that watches
+    /// need not read a large one from the log again.
+    pub(super) fn trim(&mut self, kept: usize) {
+        while self.changes.len() > kept
+            && (self.changes.len() > MAX_TAIL_CHANGES || self.bytes > MAX_TAIL_BYTES)
         {
             let Some(oldest) = self.changes.pop_front() else { break };
             self.bytes = self.bytes.saturating_sub(change_bytes(&oldest));
@@ -257,4 +263,36 @@ impl Tail {
 fn change_bytes(change: &Change) -> usize {
     let value = |bytes: &Option<bytes::Bytes>| bytes.as_ref().map_or(0, bytes::Bytes::len);
     change.key.len() + value(&change.value) + value(&change.previous)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn change(revision: Revision) -> Change {
+        Change { key: "/a".into(), revision, value: Some(bytes::Bytes::new()), previous: None }
+    }
+
+    #[test]
+    fn the_tail_keeps_a_large_commit_until_the_next_one() {
+        let large = MAX_TAIL_CHANGES + 10;
+        let mut tail = Tail::default();
+        let mut revision = EMPTY_REVISION;
+        let mut commit = |tail: &mut Tail, changes: usize| {
+            for _ in 0..changes {
+                revision += 1;
+                tail.push(change(revision));
+            }
+            tail.trim(changes);
+            revision
+        };
+        let before = commit(&mut tail, 1);
+        let after = commit(&mut tail, large);
+        assert!(tail.after(before - 1, "/", "0", 1).is_none(), "a change before it is dropped");
+        let (upto, changes) = tail.after(before, "/", "0", usize::MAX).unwrap();
+        assert_eq!((upto, changes.len()), (after, large));
+        commit(&mut tail, 1);
+        assert_eq!(tail.changes.len(), MAX_TAIL_CHANGES);
+        assert!(tail.after(before, "/", "0", 1).is_none());
+    }
 }

@@ -301,6 +301,7 @@ impl Writer {
     fn publish(&mut self, batch: Batch) {
         let has_removed = batch.removals > 0;
         let newest = batch.newest;
+        let changes = batch.changes.len();
         let mut state = self.shared.write();
         for pending in batch.changes {
             let key = state.index.apply(&pending.record, pending.record_bytes, &mut self.superseded);
@@ -311,6 +312,9 @@ impl Writer {
                 self.expiries.push(Reverse(Expiry { at_seconds, revision, key }));
             }
             state.tail.push(pending.change);
+        }
+        if changes > 0 {
+            state.tail.trim(changes);
         }
         let is_news = state.current != newest;
         state.current = newest;

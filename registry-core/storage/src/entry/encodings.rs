@@ -116,18 +116,6 @@ impl Encodings {
         kept.unwrap_or_else(made)
     }
 
-    /// Returns the object in another version of its kind if it is kept.
-    pub(super) fn known_version(&self, version: GroupVersion) -> Option<StoredObject> {
-        let mut place = self;
-        while let Some(kept) = place.0.get() {
-            match &kept.made {
-                Made::Version(other, object) if *other == version => return object.clone(),
-                _ => place = &kept.next,
-            }
-        }
-        None
-    }
-
     /// Returns the kept item for which `is_it` holds, or computes and keeps it; `None` if it is absent and the budget
     /// is exhausted.
     fn find_or_keep<T>(

@@ -70,10 +70,7 @@ fn too_large_to_send(text: String) -> Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let Error::GRpcStatus(status) = &error else { return Self::Lost(error.to_string()) };
-        let text = match std::error::Error::source(status) {
-            Some(source) => format!("{}: {}", status.message(), root_cause(source)),
-            None => status.message().to_owned(),
-        };
+        let text = told_once(status.message(), std::error::Error::source(status));
         if let Some((_, make)) = KNOWN.iter().find(|(part, _)| text.contains(part)) {
             return make(text);
         }
@@ -119,21 +116,63 @@ pub(super) fn unavailable(reason: impl fmt::Display) -> MvccError {
     MvccError::Unavailable(reason.to_string().into())
 }
 
-/// Returns the innermost cause: transport errors wrap the informative one several times.
-fn root_cause(error: &dyn std::error::Error) -> String {
-    let mut cause = error;
-    let mut texts = vec![cause.to_string()];
-    while let Some(inner) = cause.source() {
-        cause = inner;
-        texts.push(cause.to_string());
+/// Returns an error of the client library with its causes.
+pub(super) fn with_causes(error: &Error) -> String {
+    match error {
+        // It does not name its cause.
+        Error::TransportError(error) => told_once(&error.to_string(), std::error::Error::source(error)),
+        _ => error.to_string(),
     }
-    texts.dedup();
-    texts.join(": ")
+}
+
+/// Returns a message and its causes, each told once: transport errors wrap the informative one several times.
+fn told_once(message: &str, mut cause: Option<&dyn std::error::Error>) -> String {
+    let mut texts = vec![message.to_owned()];
+    while let Some(error) = cause {
+        texts.push(error.to_string());
+        cause = error.source();
+    }
+    // Some wrappers say nothing else.
+    texts.retain(|text| text != "transport error");
+    let is_new = |(at, text): &(usize, &String)| {
+        !texts.iter().skip(at + 1).any(|inner: &String| inner.contains(text.as_str()))
+    };
+    let told: Vec<&str> = texts.iter().enumerate().filter(is_new).map(|(_, text)| text.as_str()).collect();
+    if told.is_empty() { message.to_owned() } else { told.join(": ") }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{text}")]
+    struct Wrapped {
+        text: &'static str,
+        source: Option<Box<Wrapped>>,
+    }
+
+    #[test]
+    fn each_cause_is_told_once() {
+        for (texts, told) in [
+            (
+                &["tcp connect error", "transport error", "tcp connect error", "refused"][..],
+                "tcp connect error: refused",
+            ),
+            (&["transport error", "transport error", "keys differ"], "keys differ"),
+            (&["transport error"], "transport error"),
+            (&["a", "b: a", "c"], "b: a: c"),
+            (&["etcdserver: no leader"], "etcdserver: no leader"),
+        ] {
+            let (message, causes) = texts.split_first().unwrap();
+            let innermost = causes
+                .iter()
+                .rev()
+                .fold(None, |source: Option<Box<Wrapped>>, &text| Some(Box::new(Wrapped { text, source })));
+            let cause = innermost.as_deref().map(|cause| cause as &dyn std::error::Error);
+            assert_eq!(told_once(message, cause), told, "{texts:?}");
+        }
+    }
 
     #[test]
     fn a_message_that_is_too_large_is_told_in_the_words_of_gos_client() {

@@ -81,7 +81,10 @@ pub enum ConnectError {
         label: &'static str,
     },
     /// The client library rejects the options. Not retryable.
-    #[error("cannot set up the etcd client: {0}")]
+    #[error(
+        "cannot set up the etcd client (--etcd-servers, --etcd-cafile, --etcd-certfile, --etcd-keyfile): {}",
+        super::errors::with_causes(.0)
+    )]
     Setup(#[source] etcd_client::Error),
     /// No member responded. Retryable.
     #[error(

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
 use prometheus::proto::MetricFamily;
 use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
@@ -26,6 +27,7 @@ pub struct Families {
     registry: Registry,
     described: Vec<Described>,
     server_id_hash: Arc<str>,
+    reading: Mutex<()>,
 }
 
 /// Description of a registered metric, for the reference.
@@ -165,8 +167,15 @@ impl Families {
         described
     }
 
-    /// Reads all values.
+    /// Reads all values. Readers wait for each other: collectors set values before they return them.
     pub fn gather(&self) -> Vec<MetricFamily> {
+        self.gather_after(|| {})
+    }
+
+    /// Reads all values, after a function has set those that are not counted as they happen.
+    pub fn gather_after(&self, refresh: impl FnOnce()) -> Vec<MetricFamily> {
+        let _reading = self.reading.lock();
+        refresh();
         self.registry.gather()
     }
 
@@ -199,5 +208,46 @@ impl<F: Family, const LABELS: usize> Bound<F, LABELS> {
     #[inline]
     pub fn get(&self) -> &F::Metric {
         self.metric.get_or_init(|| self.family.metric(&self.labels))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use prometheus::core::Desc;
+
+    use super::*;
+
+    /// A collector that counts how many readers it has at once.
+    struct Shared(IntGaugeVec, Arc<[AtomicUsize; 2]>);
+
+    impl Collector for Shared {
+        fn desc(&self) -> Vec<&Desc> {
+            self.0.desc()
+        }
+
+        fn collect(&self) -> Vec<MetricFamily> {
+            let [present, most] = &*self.1;
+            most.fetch_max(present.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+            present.fetch_sub(1, Ordering::SeqCst);
+            self.0.collect()
+        }
+    }
+
+    #[test]
+    fn readers_wait_for_each_other() {
+        let mut families = Families::default();
+        let gauge = families.unregistered_gauge(&Definition::new("g", "h", &[])).unwrap();
+        let readers = Arc::<[AtomicUsize; 2]>::default();
+        families.collect(Box::new(Shared(gauge, readers.clone()))).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| families.gather());
+            }
+        });
+        assert_eq!(readers[1].load(Ordering::SeqCst), 1);
     }
 }

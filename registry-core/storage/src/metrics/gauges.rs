@@ -1,8 +1,9 @@
 //! Values read from all caches when metrics are collected.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::MetricFamily;
 use prometheus::{IntCounterVec, IntGaugeVec};
@@ -113,7 +114,7 @@ impl Gauges {
     }
 
     pub(super) fn observe_cache(&self, resource: GroupResource, source: Weak<dyn CacheSource>) {
-        self.sources().push((resource, source));
+        self.sources.lock().push((resource, source));
     }
 
     pub(super) fn observe_budget(&self, source: Weak<dyn BudgetSource>) {
@@ -128,23 +129,48 @@ impl Gauges {
 
     /// Returns the numbers of all caches.
     pub(super) fn caches(&self) -> Vec<(GroupResource, CacheNumbers)> {
-        let sources = self.sources();
-        sources
-            .iter()
-            .filter_map(|(resource, source)| Some((*resource, source.upgrade()?.numbers())))
-            .collect()
+        let mut numbers = Vec::new();
+        let mut gone = Vec::new();
+        // Kinds that are defined while the server runs come and go: only the caches that exist are kept.
+        self.sources.lock().retain(|(resource, source)| {
+            let source = source.upgrade();
+            match &source {
+                Some(source) => numbers.push((*resource, source.numbers())),
+                None => gone.push(*resource),
+            }
+            source.is_some()
+        });
+        if !gone.is_empty() {
+            let present: HashSet<GroupResource> = numbers.iter().map(|(resource, _)| *resource).collect();
+            gone.into_iter().filter(|gone| !present.contains(gone)).for_each(|gone| self.forget(gone));
+        }
+        numbers
     }
 
-    fn sources(&self) -> MutexGuard<'_, Vec<(GroupResource, Weak<dyn CacheSource>)>> {
-        self.sources.lock()
+    /// Removes the values of a resource whose cache is gone.
+    fn forget(&self, resource: GroupResource) {
+        let labels = &[resource.group, resource.resource];
+        // There may be none: its cache was never read.
+        let _ = self.storage_objects.remove_label_values(&[resource.to_string()]);
+        for gauge in [
+            &self.resource_objects,
+            &self.revision,
+            &self.capacity,
+            &self.is_filled,
+            &self.holds_objects,
+            &self.object_bytes,
+            &self.history_bytes,
+            &self.history_events,
+            &self.watchers,
+        ] {
+            let _ = gauge.remove_label_values(labels);
+        }
     }
 
     fn read(&self) {
-        self.sources().retain(|(resource, source)| {
-            let Some(source) = source.upgrade() else { return false };
-            self.read_cache(*resource, source.numbers());
-            true
-        });
+        for (resource, numbers) in self.caches() {
+            self.read_cache(resource, numbers);
+        }
         let budget = self.budget.lock();
         if let Some(budget) = budget.as_ref().and_then(Weak::upgrade) {
             let numbers = budget.numbers();
@@ -203,5 +229,44 @@ impl Collector for Reader {
     fn collect(&self) -> Vec<MetricFamily> {
         self.0.read();
         self.0.all().into_iter().flat_map(Collector::collect).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Cache(usize);
+
+    impl CacheSource for Cache {
+        fn numbers(&self) -> CacheNumbers {
+            CacheNumbers { revision: 7, objects: self.0, ..CacheNumbers::default() }
+        }
+    }
+
+    #[test]
+    fn a_resource_whose_cache_is_gone_has_no_values() {
+        let mut families = Families::default();
+        let gauges = Gauges::new(&mut families).unwrap();
+        let resource = |resource| GroupResource { group: "example.com", resource };
+        let observe = |name, objects| {
+            let cache: Arc<dyn CacheSource> = Arc::new(Cache(objects));
+            gauges.observe_cache(resource(name), Arc::downgrade(&cache));
+            cache
+        };
+        let page = || Families::encode(&families.gather()).unwrap();
+        let objects = |name, objects| {
+            format!("apiserver_resource_objects{{group=\"example.com\",resource=\"{name}\"}} {objects}\n")
+        };
+        let (first, _other) = (observe("widgets", 3), observe("gadgets", 4));
+        assert!(page().contains(&objects("widgets", 3)), "{}", page());
+        // The kind is defined anew before the cache of its former definition is gone.
+        let again = observe("widgets", 5);
+        drop(first);
+        assert!(page().contains(&objects("widgets", 5)), "{}", page());
+        drop(again);
+        let page = page();
+        assert!(!page.contains("widgets") && page.contains(&objects("gadgets", 4)), "{page}");
+        assert_eq!(gauges.sources.lock().len(), 1);
     }
 }

@@ -95,40 +95,37 @@ pub(super) const CACHE_CAPACITY: Definition = Definition::new(
 
 pub(super) const CACHE_OBJECT_BYTES: Definition = Definition::new(
     "orlop_watch_cache_object_bytes",
-    "What the watch cache's present objects take, in bytes.",
+    "Size of the watch cache's present objects, in bytes.",
     RESOURCE,
 );
 
 pub(super) const CACHE_HISTORY_BYTES: Definition = Definition::new(
     "orlop_watch_cache_history_bytes",
-    "What the watch cache's history takes beside the present objects, in bytes.",
+    "Size of the watch cache's history without the present objects, in bytes.",
     RESOURCE,
 );
 
 pub(super) const CACHE_HISTORY_EVENTS: Definition = Definition::new(
     "orlop_watch_cache_history_events",
-    "How many events the watch cache has in its history.",
+    "Number of events in the watch cache's history.",
     RESOURCE,
 );
 
-pub(super) const CACHE_WATCHERS: Definition = Definition::new(
-    "orlop_watch_cache_watchers",
-    "How many watches are served from the watch cache.",
-    RESOURCE,
-);
+pub(super) const CACHE_WATCHERS: Definition =
+    Definition::new("orlop_watch_cache_watchers", "Number of watches that the watch cache serves.", RESOURCE);
 
 pub(super) const CACHE_LIMIT: Definition = Definition::new(
     "orlop_watch_cache_limit_bytes",
-    "What all watch caches together may take, in bytes (--watch-cache-memory).",
+    "Maximum size of all watch caches together, in bytes (--watch-cache-memory).",
     NONE,
 );
 
 pub(super) const CACHE_USED: Definition =
-    Definition::new("orlop_watch_cache_used_bytes", "What all watch caches together take, in bytes.", NONE);
+    Definition::new("orlop_watch_cache_used_bytes", "Size of all watch caches together, in bytes.", NONE);
 
 pub(super) const CACHE_ENCODINGS: Definition = Definition::new(
     "orlop_watch_cache_encoding_bytes",
-    "What the encodings of all cached objects other than JSON take, in bytes; beside what is used.",
+    "Size of the encodings of all cached objects other than JSON, in bytes; not part of orlop_watch_cache_used_bytes.",
     NONE,
 );
 
@@ -147,7 +144,7 @@ pub(super) const CACHE_IS_FILLED: Definition = Definition::new(
 
 pub(super) const CACHE_EVICTIONS: Definition = Definition::new(
     "orlop_watch_cache_evictions_total",
-    "How often a watch cache dropped all its objects because the caches together exceeded --watch-cache-memory.",
+    "Number of times that a watch cache dropped all its objects because the caches together exceeded --watch-cache-memory.",
     NONE,
 );
 
@@ -211,14 +208,14 @@ pub(super) const STORAGE_SIZE: Definition = Definition::new(
 
 pub(super) const COMMIT_DURATION: Definition = Definition::new(
     "orlop_embedded_commit_duration_seconds",
-    "How long durable commits of the embedded engine take, the disk's flush included.",
+    "Duration of durable commits of the embedded engine in seconds, the disk's flush included.",
     NONE,
 )
 .with_buckets(COMMIT_SECONDS);
 
 pub(super) const COMMIT_WRITES: Definition = Definition::new(
     "orlop_embedded_commit_writes",
-    "How many writes share one commit of the embedded engine.",
+    "Number of writes that share a commit of the embedded engine.",
     NONE,
 )
 .with_buckets(WRITES);

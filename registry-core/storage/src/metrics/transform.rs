@@ -1,12 +1,12 @@
 //! Metrics of the transformation of values at rest.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use prometheus::{HistogramVec, IntCounterVec, IntGaugeVec};
+use prometheus::{HistogramVec, IntCounterVec};
 
 use super::families::{Families, MetricsError};
 use super::names;
+use super::reloads::ReloadMetrics;
 
 /// The metrics of the transformation of values at rest. The default records nothing.
 #[derive(Clone, Default)]
@@ -17,10 +17,7 @@ struct Counters {
     operations: IntCounterVec,
     seconds: HistogramVec,
     calls: IntCounterVec,
-    reloads: IntCounterVec,
-    reload_times: IntGaugeVec,
-    configuration: IntGaugeVec,
-    server_id_hash: Arc<str>,
+    reloads: ReloadMetrics,
 }
 
 // === impl TransformMetrics ===
@@ -31,10 +28,10 @@ impl TransformMetrics {
             operations: families.counter(&names::TRANSFORMATIONS)?,
             seconds: families.histogram(&names::TRANSFORMATION_DURATION)?,
             calls: families.counter(&names::KMS_CALLS)?,
-            reloads: families.counter(&names::ENCRYPTION_RELOADS)?,
-            reload_times: families.gauge(&names::ENCRYPTION_RELOAD_TIME)?,
-            configuration: families.gauge(&names::ENCRYPTION_CONFIG_INFO)?,
-            server_id_hash: families.server_id_hash(),
+            reloads: ReloadMetrics::new(
+                families,
+                [&names::ENCRYPTION_RELOADS, &names::ENCRYPTION_RELOAD_TIME, &names::ENCRYPTION_CONFIG_INFO],
+            )?,
         })))
     }
 
@@ -55,19 +52,9 @@ impl TransformMetrics {
         counters.calls.with_label_values(&[method, status]).inc();
     }
 
-    /// Counts a reload of the encryption configuration at this time, in seconds since 1970.
-    pub fn reloaded(&self, is_ok: bool, now_seconds: i64) {
-        let Some(counters) = &self.0 else { return };
-        let labels = [if is_ok { "success" } else { "failure" }, &*counters.server_id_hash];
-        counters.reloads.with_label_values(&labels).inc();
-        counters.reload_times.with_label_values(&labels).set(now_seconds);
-    }
-
-    /// Notes the hash of the encryption configuration in force.
-    pub fn configured(&self, hash: &str) {
-        let Some(counters) = &self.0 else { return };
-        counters.configuration.reset();
-        counters.configuration.with_label_values(&[&*counters.server_id_hash, hash]).set(1);
+    /// Returns the metrics of the encryption configuration; `None` if nothing is recorded.
+    pub fn reloads(&self) -> Option<&ReloadMetrics> {
+        self.0.as_ref().map(|counters| &counters.reloads)
     }
 
     /// Returns the number of transformations.

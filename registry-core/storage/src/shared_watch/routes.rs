@@ -114,9 +114,10 @@ impl Routes {
         let table = &mut *table;
         let revision = batch.revision;
         let mut parts: HashMap<&str, Vec<&Change>> = HashMap::new();
-        for change in &batch.changes {
-            for directory in directories(&change.key).filter(|own| table.directories.contains_key(*own)) {
-                parts.entry(directory).or_default().push(change);
+        for run in batch.changes.chunk_by(|before, next| parent(&before.key) == parent(&next.key)) {
+            let Some(first) = run.first() else { continue };
+            for directory in directories(&first.key).filter(|own| table.directories.contains_key(*own)) {
+                parts.entry(directory).or_default().extend(run);
             }
         }
         for (directory, part) in parts {
@@ -236,6 +237,11 @@ impl Table {
         }
         self.past_floor = self.past_floor.max(revision);
     }
+}
+
+/// Returns the innermost directory that contains a key.
+fn parent(key: &str) -> &str {
+    key.rfind('/').and_then(|at| key.get(..=at)).unwrap_or_default()
 }
 
 /// Returns the directories that contain a key, each with a trailing slash.

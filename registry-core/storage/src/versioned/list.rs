@@ -171,7 +171,7 @@ impl Listing<'_> {
         }
         let object = self.store.entry_with_attributes(key, value, mod_revision).await?;
         self.evaluated += usize::from(!predicate.is_everything());
-        if predicate.matches(&object.attributes) {
+        if predicate.selects(&object) {
             self.push(object);
         }
         Ok(())
@@ -207,15 +207,14 @@ impl Listing<'_> {
 
     fn into_page(self) -> Result<ListPage, StorageError> {
         let revision = self.revision.unwrap_or_default();
-        let mut page =
-            ListPage { revision, items: self.items, continue_token: None, remaining: None, rest: None };
+        let mut page = ListPage { revision, items: self.items, ..ListPage::default() };
         if self.left > 0
             && !self.range.exact
             && let Some(last) = &self.last_key
         {
             let token = continue_token::encode(&successor(last), &self.range.start, Some(revision))?;
             page.continue_token = Some(token);
-            page.remaining = self.request.predicate.is_everything().then_some(self.left);
+            page.remaining = self.request.predicate.has_no_selector().then_some(self.left);
         }
         Ok(page)
     }

@@ -267,7 +267,7 @@ impl Subject {
     }
 
     fn selects(&self, object: &StoredObject) -> bool {
-        self.predicate.is_everything() || self.predicate.matches(&object.attributes)
+        self.predicate.is_everything() || self.predicate.selects(object)
     }
 }
 

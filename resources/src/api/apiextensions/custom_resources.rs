@@ -20,7 +20,7 @@
 
 use std::sync::Arc;
 
-use registry_core::api::{GroupVersionKind, Scope};
+use registry_core::api::GroupVersionKind;
 use registry_core::registry::ServedKind;
 use registry_core::release::Lifecycle;
 use registry_core::resource::conversion::Conversion;
@@ -29,7 +29,7 @@ use registry_core::rest::webhook::WebhookCaller;
 use registry_core::storage::StoredObject;
 
 use super::customresourcedefinitions::definition::{
-    self, Definition, DefinitionError, DefinitionFault, DefinitionVersion,
+    Definition, DefinitionError, DefinitionFault, DefinitionVersion,
 };
 use compiled::Compiled;
 use intern::Path;
@@ -194,10 +194,7 @@ impl Making<'_> {
             singular: intern::text(&names.singular),
             short_names: intern::texts(names.short_names.iter().map(String::as_str)),
             categories: intern::texts(names.categories.iter().map(String::as_str)),
-            scope: match definition.scope {
-                definition::Scope::Cluster => Scope::Cluster,
-                definition::Scope::Namespaced => Scope::Namespaced,
-            },
+            scope: definition.scope,
             storage_prefix: intern::text(&format!("{}/{}", definition.group, names.plural)),
             selectable: intern::selectable(fields),
             indexes: &[],

@@ -166,8 +166,7 @@ pub(super) async fn measure(
     let mut events = None;
     if operation == Operation::WatchedCreate {
         let path = format!("{collection}?{}", watching::PARAMETERS);
-        let response =
-            client.connect().await?.send(Method::GET, &path, "application/json", Bytes::new()).await?;
+        let response = client.connect().await?.open(&path).await?;
         events = Some(response.into_body());
     }
     let mut connection = client.connect().await?;

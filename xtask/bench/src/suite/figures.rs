@@ -1,7 +1,7 @@
 //! The results of a run of the suite.
 
 use super::backend::Backend;
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, count};
 use crate::plot::Line;
 use crate::process::BINARY;
 
@@ -63,16 +63,13 @@ impl Figures {
     pub(super) fn binary_size(&mut self) {
         let bytes = std::fs::metadata(BINARY).map_or(0, |metadata| metadata.len());
         let mebibytes = bytes.div_ceil(1024 * 1024);
-        let value = f64::from(u32::try_from(mebibytes).unwrap_or(u32::MAX));
-        self.fact(None, "release binary", value, "MiB", Limit::Most(30.0));
+        self.fact(None, "release binary", count(mebibytes), "MiB", Limit::Most(30.0));
     }
 
     /// Returns the cost of a workload by size, over one store.
     pub(super) fn line(&self, backend: Backend, workload: &str, name: &str) -> Option<Line> {
         let own = self.measurements.iter().filter(|(of, row)| *of == backend && row.workload == workload);
-        let points: Vec<_> = own
-            .map(|(_, row)| (f64::from(u32::try_from(row.size).unwrap_or(u32::MAX)), row.cpu_micros()))
-            .collect();
+        let points: Vec<_> = own.map(|(_, row)| (count(row.size as u64), row.cpu_micros())).collect();
         (!points.is_empty()).then(|| Line { name: format!("{name}, {}", backend.name()), points })
     }
 }

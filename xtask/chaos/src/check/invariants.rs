@@ -8,7 +8,9 @@ use crate::history::{History, Scope};
 
 /// Returns the first revision of each scope at which a promise is broken.
 pub(super) fn check(history: &History, timeline: &Timeline<'_>) -> Vec<Violation> {
-    let broken = |scope: &Scope| first_broken(scope, timeline.scope(&scope.name)?);
+    // Without all deletions it is not known which objects there are.
+    let complete = |scope: &Scope| timeline.scope(&scope.name).filter(|changes| changes.is_complete);
+    let broken = |scope: &Scope| first_broken(scope, complete(scope)?);
     history.scopes.iter().filter_map(broken).collect()
 }
 

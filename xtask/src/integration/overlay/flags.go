@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/component-base/featuregate"
 )
 
 // Flags are the values of flags by name; several values repeat the flag.
@@ -61,16 +62,44 @@ func (f Flags) SetVersions() {
 			setVersion("min-compatibility-version", least, defaults.MinCompatibilityVersion())
 		}
 	}
+	if changed := changedGates(gate.GetAll()); len(changed) > 0 {
+		sort.Strings(changed)
+		f.Set("feature-gates", strings.Join(changed, ","))
+	}
+}
+
+// changedGates returns the feature gates that do not have their default. If all gates of a stage have one value, the gate of
+// the whole stage is named in their place.
+func changedGates(all map[featuregate.Feature]featuregate.FeatureSpec) []string {
+	stages := map[featuregate.Feature]struct{ Stage any }{"AllAlpha": {featuregate.Alpha}, "AllBeta": {featuregate.Beta}}
 	var changed []string
-	for feature, specification := range gate.GetAll() {
+	for whole, stage := range stages {
+		var names []string
+		values := map[bool]bool{}
+		for feature, specification := range all {
+			if _, isWhole := stages[feature]; isWhole || any(specification.PreRelease) != stage.Stage {
+				continue
+			}
+			enabled := utilfeature.DefaultFeatureGate.Enabled(feature)
+			values[enabled] = true
+			if enabled != specification.Default {
+				names = append(names, fmt.Sprintf("%s=%v", feature, enabled))
+			}
+		}
+		if len(names) > 0 && len(values) == 1 {
+			names = []string{fmt.Sprintf("%s=%v", whole, values[true])}
+		}
+		changed = append(changed, names...)
+	}
+	for feature, specification := range all {
+		if specification.PreRelease == featuregate.Alpha || specification.PreRelease == featuregate.Beta {
+			continue
+		}
 		if enabled := utilfeature.DefaultFeatureGate.Enabled(feature); enabled != specification.Default {
 			changed = append(changed, fmt.Sprintf("%s=%v", feature, enabled))
 		}
 	}
-	if len(changed) > 0 {
-		sort.Strings(changed)
-		f.Set("feature-gates", strings.Join(changed, ","))
-	}
+	return changed
 }
 
 // values returns what has to be written after the flag's name for its current value.

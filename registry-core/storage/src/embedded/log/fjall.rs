@@ -94,6 +94,11 @@ impl FjallLog {
         Ok(Self::new(directory, options, open, acknowledged, Some(copy)))
     }
 
+    /// Returns the files in a directory that are missing or damaged.
+    pub(in super::super) fn damaged_files(directory: &Path) -> Vec<LogError> {
+        Handles::problems(&directory.join(LOG))
+    }
+
     fn new(
         directory: &Path,
         options: FjallOptions,
@@ -272,8 +277,13 @@ impl Handles {
 
     /// Fails if the database's files differ from those that were written. Changes nothing.
     fn verify(database: &Path) -> Result<(), LogError> {
-        manifest::verify_files(database)?;
-        journal::verify_journals(database)
+        Self::problems(database).into_iter().next().map_or(Ok(()), Err)
+    }
+
+    fn problems(database: &Path) -> Vec<LogError> {
+        let mut problems = manifest::problems(database);
+        problems.extend(journal::problems(database));
+        problems
     }
 
     fn open_with(database: &Path, options: FjallOptions, threads: usize) -> Result<Self, LogError> {
@@ -382,6 +392,34 @@ mod tests {
         }
         log.with(|open| open.keyspace.rotate_memtable_and_wait().map_err(log_error)).unwrap();
         log
+    }
+
+    #[test]
+    fn a_check_goes_on_behind_damaged_blocks() {
+        let directory = tempfile::tempdir().unwrap();
+        let log = log_with_tables(directory.path());
+        log.with(|open| open.keyspace.major_compact().map_err(log_error)).unwrap();
+        log.note_acknowledged(399);
+        log.close();
+        drop(log);
+        let tables = directory.path().join("log/keyspaces/1/tables");
+        let tables = std::fs::read_dir(tables).unwrap().map(|entry| entry.unwrap().path());
+        let table = tables.max_by_key(|path| path.metadata().unwrap().len()).unwrap();
+        let mut bytes = std::fs::read(&table).unwrap();
+        for at in [bytes.len() / 3, bytes.len() * 2 / 3] {
+            bytes[at] ^= 1;
+        }
+        std::fs::write(&table, bytes).unwrap();
+        let options =
+            FjallOptions { block_cache_bytes: 1 << 20, memtable_bytes: 1 << 20, reclaim_bytes_min: 1 << 20 };
+        let log = FjallLog::open_to_read(directory.path(), options).unwrap();
+        let mut visited = Vec::new();
+        let problems = crate::embedded::maintenance::damage::scan_past_damage(&log, &mut |revision, _| {
+            visited.push(revision)
+        });
+        assert_eq!(problems.len(), 2, "{problems:?}");
+        assert!(visited.len() < 400 && visited.len() > 380, "{} of 400", visited.len());
+        assert!(visited.contains(&0) && visited.contains(&399) && visited.is_sorted());
     }
 
     #[test]

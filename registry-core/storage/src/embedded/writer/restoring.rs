@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::super::snapshot::{Kept, Snapshot};
 use super::super::state::SharedEngine;
-use super::super::{MvccError, Revision};
+use super::super::{KeyValue, MvccError, Revision};
 use super::Action;
 use super::batch::Batch;
 use crate::mvcc::prefix_end;
@@ -20,25 +20,31 @@ impl Batch {
         shared: &SharedEngine,
         snapshot: &Snapshot,
     ) -> Result<Revision, MvccError> {
-        let mut present = self.present_keys(shared)?;
-        present.sort_unstable_by_key(|(_, revision)| std::cmp::Reverse(*revision));
-        for (key, _) in present {
-            if snapshot.get(&key).is_none() {
-                let state = self.present(shared, &key)?;
-                self.change(state, key, Action::Delete);
+        // The revisions of the snapshot's keys, in its order; 0 for those that are absent.
+        let mut revisions = vec![0; snapshot.len()];
+        let mut surplus = Vec::new();
+        for (key, revision) in self.present_keys(shared)? {
+            match snapshot.place(&key).and_then(|place| revisions.get_mut(place)) {
+                Some(known) => *known = revision,
+                None => surplus.push((key, revision)),
             }
         }
+        surplus.sort_unstable_by_key(|(_, revision)| std::cmp::Reverse(*revision));
+        for (key, _) in surplus {
+            let state = self.present(shared, &key)?;
+            self.change(state, key, Action::Delete);
+        }
         let is_own = snapshot.is_of(shared);
-        for kept in snapshot.kept() {
-            if !(is_own && self.is_untouched(shared, &kept.key, kept.revision)) {
-                self.restore_key(shared, kept)?;
+        for (kept, revision) in snapshot.kept().iter().zip(revisions) {
+            if !is_own || revision != kept.revision {
+                let present = if revision == 0 { None } else { self.present(shared, &kept.key)? };
+                self.restore_key(present, kept);
             }
         }
         Ok(self.newest)
     }
 
-    fn restore_key(&mut self, shared: &SharedEngine, kept: &Kept) -> Result<(), MvccError> {
-        let mut present = self.present(shared, &kept.key)?;
+    fn restore_key(&mut self, mut present: Option<KeyValue>, kept: &Kept) {
         if let Some(other) = &present
             && other.create_revision != kept.create_revision
         {
@@ -48,7 +54,7 @@ impl Batch {
         }
         let expires_at_seconds = kept.expires_at_seconds;
         if expires_at_seconds == 0 && present.as_ref().is_some_and(|present| present.value == kept.value) {
-            return Ok(());
+            return;
         }
         let create_revision = present.is_none().then_some(kept.create_revision);
         let value = kept.value.clone();
@@ -58,13 +64,6 @@ impl Batch {
             Action::Put { value, expires_at_seconds },
             create_revision,
         );
-        Ok(())
-    }
-
-    /// Whether the newest change of a key is that of a revision, without reading its record.
-    fn is_untouched(&self, shared: &SharedEngine, key: &str, revision: Revision) -> bool {
-        !self.is_changed(key)
-            && shared.read().index.get(key).is_some_and(|present| present.mod_revision == revision)
     }
 
     /// Returns the keys after the writes of the batch so far, with their revisions.

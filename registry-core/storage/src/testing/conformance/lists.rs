@@ -51,7 +51,8 @@ pub(super) async fn selectors_select(fixture: Fixture) {
     assert_eq!(names(&red), ["a", "b"]);
     assert_eq!(red.items[1].attributes.label("app"), Some("db"));
     assert_eq!(red.items[1].attributes.field("spec.color"), "red");
-    let both = Predicate { labels: with_label("app", "db").labels, fields: with_color("red").fields };
+    let both =
+        Predicate { labels: with_label("app", "db").labels, fields: with_color("red").fields, shard: None };
     assert_eq!(names(&list(both).await), ["b"]);
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use registry_core::RequestContext;
-use registry_core::api::{DeleteOptions, ListOptions, StatusError};
+use registry_core::api::{DeleteOptions, ListOptions, Object, StatusError};
 use registry_core::registry::Store;
 use registry_core::rest::{AdmitAll, CollectionDeleter as _, Lister as _};
 
@@ -29,8 +29,24 @@ pub(super) enum Instances {
     Stored(Arc<Store>),
     /// There are none: the kind was never served.
     NeverServed,
+    /// There may be some, but the kind cannot be served now.
+    Unknown,
     /// A built-in resource stores its objects in the same place.
     BuiltIn,
+}
+
+// === impl Instances ===
+
+impl Instances {
+    /// Returns the objects of a definition, in the store of its kind if it is served.
+    pub(super) fn new(store: Option<Arc<Store>>, definition: &Object) -> Self {
+        match store {
+            Some(store) => Self::Stored(store),
+            // Whoever established it may have served it.
+            None if conditions::is_established(definition) => Self::Unknown,
+            None => Self::NeverServed,
+        }
+    }
 }
 
 // === impl CustomResourceController ===
@@ -51,6 +67,10 @@ impl CustomResourceController {
         let deleted = match instances {
             Instances::Stored(store) => delete_all(&store).await,
             Instances::NeverServed => Ok(conditions::never_established()),
+            Instances::Unknown => {
+                let failure = StatusError::internal("the definition cannot be served");
+                Err((conditions::deletion_cannot_list(&failure.message), failure))
+            }
             Instances::BuiltIn => Ok(conditions::overlaps_built_in()),
         };
         match deleted {
@@ -122,5 +142,23 @@ async fn wait_until_empty(store: &Store) -> Result<(), StatusError> {
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(MAX_CHECK_PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn objects_of_a_kind_that_cannot_be_served_are_not_given_up() {
+        let instances = |status: &str| {
+            let conditions = json!([{ "type": "Established", "status": status }]);
+            let definition = json!({ "metadata": { "name": "a" }, "status": { "conditions": conditions } });
+            Instances::new(None, &Object::from_value(definition).unwrap())
+        };
+        assert!(matches!(instances("True"), Instances::Unknown));
+        assert!(matches!(instances("False"), Instances::NeverServed));
     }
 }

@@ -22,12 +22,12 @@ const APPLIED_AT_ONCE: usize = 32;
 /// All definitions.
 #[derive(Default)]
 pub(super) struct State {
-    definitions: HashMap<String, Known>,
+    definitions: HashMap<String, DefinitionState>,
     names: NamesInUse,
 }
 
 /// A definition.
-struct Known {
+struct DefinitionState {
     object: StoredObject,
     uid: String,
     group: String,
@@ -143,7 +143,7 @@ impl State {
             recheck.extend(self.names.definitions_in(&group).map(str::to_owned));
         }
         let uid = definition.uid();
-        let known = self.definitions.entry(name.to_owned()).or_insert_with(|| Known {
+        let known = self.definitions.entry(name.to_owned()).or_insert_with(|| DefinitionState {
             object: object.clone(),
             uid: uid.to_owned(),
             group,
@@ -208,7 +208,8 @@ impl State {
             known.is_cleaning = true;
             let plural = CustomResourceDefinition(&definition).spec().names().plural().text();
             let is_built_in = controller.is_installed(&known.group, plural);
-            let instances = if is_built_in { Instances::BuiltIn } else { known.instances() };
+            let store = known.served.as_ref().map(|served| served.store.clone());
+            let instances = if is_built_in { Instances::BuiltIn } else { Instances::new(store, &definition) };
             applied.tasks.push(Task::Cleanup { name, uid, instances });
         } else if !changes.is_empty() {
             applied.tasks.push(Task::Status { name, uid, changes });
@@ -216,21 +217,10 @@ impl State {
     }
 }
 
-// === impl Known ===
-
-impl Known {
-    fn instances(&self) -> Instances {
-        match &self.served {
-            Some(served) => Instances::Stored(served.store.clone()),
-            None => Instances::NeverServed,
-        }
-    }
-}
-
 /// Serves the kinds of an established definition, unless they are served already.
 fn serve(
     controller: &CustomResourceController,
-    known: &mut Known,
+    known: &mut DefinitionState,
     definition: &Object,
     applied: &mut Outcome,
 ) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use registry_core::api::Object;
+use registry_core::api::go_text::quote;
 use registry_core::api::validation::names::qualified_name;
 
 /// The finalizers of Kubernetes itself.
@@ -18,7 +19,7 @@ pub(super) fn warnings(new: &Object, old: Option<&Object>) -> Vec<String> {
 }
 
 fn finalizer_warnings(name: &str) -> Vec<String> {
-    let warning = |text: &str| format!("metadata.finalizers: {name:?}: {text}");
+    let warning = |text: &str| format!("metadata.finalizers: {}: {text}", quote(name));
     let mut warnings: Vec<String> = qualified_name(name).iter().map(|text| warning(text)).collect();
     if !name.contains('/') && !STANDARD.contains(&name) {
         let path = if name.contains('.') { " including a path (/)" } else { "" };
@@ -52,5 +53,7 @@ mod tests {
         assert_eq!(warnings(&new, None), expected);
         assert_eq!(warnings(&new, Some(&with_finalizers(&["cleanup"]))), expected[1..]);
         assert!(warnings(&new, Some(&new)).is_empty());
+        let odd = warnings(&with_finalizers(&["a\u{7f}"]), None);
+        assert!(odd[0].starts_with("metadata.finalizers: \"a\\x7f\": "), "as Go quotes it: {odd:?}");
     }
 }

@@ -1,6 +1,7 @@
 //! The approval of APIs in the groups of the Kubernetes community.
 
 use registry_core::api::Object;
+use registry_core::api::go_text::quote;
 use resource_views::apiextensions::v1::CustomResourceDefinition;
 
 use super::findings::{Findings, Place};
@@ -37,7 +38,7 @@ pub(super) fn read(object: &Object) -> (Approval, String) {
         let why = format!("protected groups must have approval annotation {ANNOTATION:?}, {SEE}");
         (Approval::Missing, why)
     } else if text.starts_with("unapproved") {
-        (Approval::Bypassed, format!("not approved: {text:?}"))
+        (Approval::Bypassed, format!("not approved: {}", quote(text)))
     } else if is_url(text) {
         (Approval::Approved, format!("approved in {text}"))
     } else {

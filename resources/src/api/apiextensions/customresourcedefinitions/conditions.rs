@@ -140,7 +140,7 @@ fn set_or_remove(field: Slot<'_, Text<'static, 'static>>, text: &str) {
 /// Returns the change that says whether the resource is served, once its names are accepted; `None` if nothing is to
 /// change. Call it when the resource is ready to be served.
 pub fn establish(definition: &Object) -> Option<StatusChange> {
-    if !has_condition(definition, NAMES_ACCEPTED, TRUE) || has_condition(definition, ESTABLISHED, TRUE) {
+    if !has_condition(definition, NAMES_ACCEPTED, TRUE) || is_established(definition) {
         return None;
     }
     let spec = CustomResourceDefinition(definition).spec();
@@ -204,6 +204,11 @@ pub fn api_approval(definition: &Object) -> Option<StatusChange> {
     };
     let condition = Condition::new(API_APPROVAL, status, reason, message);
     (!condition.is_met(definition)).then(|| StatusChange::from_condition(condition))
+}
+
+/// Whether the resource of a definition is served.
+pub fn is_established(definition: &Object) -> bool {
+    has_condition(definition, ESTABLISHED, TRUE)
 }
 
 /// Whether the custom resources of a definition are to be deleted now.

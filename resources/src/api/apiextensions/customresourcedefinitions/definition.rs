@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use registry_core::api::Object;
+use registry_core::api::{Object, Scope};
 use registry_core::rest::webhook::{WebhookClientConfig, WebhookTarget};
 use resource_views::apiextensions::v1::{
     CustomResourceColumnDefinition, CustomResourceConversion, CustomResourceDefinition,
@@ -10,9 +10,8 @@ use resource_views::apiextensions::v1::{
     ServiceReference,
 };
 use resource_views::{List, Text};
-use serde_json::Value;
 
-use super::conditions::{ESTABLISHED, NAMES_ACCEPTED, TERMINATING};
+use super::conditions::{TERMINATING, is_established};
 use super::view::has_condition;
 
 /// A definition of a custom resource.
@@ -34,14 +33,10 @@ pub struct Definition {
     pub scope: Scope,
     /// The versions, in the order of the definition.
     pub versions: Vec<DefinitionVersion>,
-    /// The versions in which custom resources may be stored.
-    pub stored_versions: Vec<String>,
     /// The conversion of custom resources between versions.
     pub conversion: Conversion,
     /// Whether unknown fields of custom resources are kept.
     pub preserve_unknown_fields: bool,
-    /// Whether the names are accepted.
-    pub is_accepted: bool,
     /// Whether the resource is served.
     pub is_established: bool,
     /// Whether the definition is being deleted.
@@ -65,15 +60,6 @@ pub struct Names {
     pub categories: Vec<String>,
 }
 
-/// The scope of custom resources.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scope {
-    /// In no namespace.
-    Cluster,
-    /// In namespaces.
-    Namespaced,
-}
-
 /// A version of a custom resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DefinitionVersion {
@@ -87,8 +73,6 @@ pub struct DefinitionVersion {
     pub is_deprecated: bool,
     /// The warning, if not the usual one.
     pub deprecation_warning: Option<String>,
-    /// The OpenAPI schema (`JSONSchemaProps`).
-    pub schema: Option<Value>,
     /// Whether there is a `status` subresource.
     pub has_status: bool,
     /// The `scale` subresource, if there is one.
@@ -221,23 +205,11 @@ impl Definition {
             accepted_names: Names::parse(&status.accepted_names()),
             scope,
             versions,
-            stored_versions: owned(&status.stored_versions()),
             conversion,
             preserve_unknown_fields: spec.preserve_unknown_fields().is_true(),
-            is_accepted: has_condition(object, NAMES_ACCEPTED, "True"),
-            is_established: has_condition(object, ESTABLISHED, "True"),
+            is_established: is_established(object),
             is_terminating: has_condition(object, TERMINATING, "True"),
         })
-    }
-
-    /// Returns a version.
-    pub fn version(&self, name: &str) -> Option<&DefinitionVersion> {
-        self.versions.iter().find(|version| version.name == name)
-    }
-
-    /// Returns the version in which custom resources are stored.
-    pub fn storage_version(&self) -> Option<&DefinitionVersion> {
-        self.versions.iter().find(|version| version.is_storage)
     }
 }
 
@@ -266,7 +238,6 @@ impl DefinitionVersion {
             is_storage: version.storage().is_true(),
             is_deprecated: version.deprecated().is_true(),
             deprecation_warning: version.deprecation_warning().optional_text().map(str::to_owned),
-            schema: version.schema().open_apiv3_schema().value().cloned(),
             has_status: subresources.status().exists(),
             scale: scale.exists().then(|| Scale::parse(&scale)),
             columns: columns.elements().map(|column| ColumnDefinition::parse(&column)).collect(),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use registry_core::api::go_text::quote;
+
 use super::schema::Schema;
 use super::view::Spec;
 
@@ -43,7 +45,7 @@ pub(super) fn warnings(new: &Spec<'_>, old: Option<&Spec<'_>>) -> Vec<String> {
     let before = old.map(unknown_formats).unwrap_or_default();
     let now = unknown_formats(new);
     let added = now.difference(&before).take(MAX_WARNINGS);
-    added.map(|format| format!("unrecognized format {format:?}")).collect()
+    added.map(|format| format!("unrecognized format {}", quote(format))).collect()
 }
 
 fn unknown_formats<'a>(spec: &Spec<'a>) -> BTreeSet<&'a str> {

@@ -3,6 +3,7 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
+use registry_core::features::Feature;
 use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::coordination::v1::{Lease, LeaseSpec};
 
@@ -13,7 +14,9 @@ pub(super) struct LeaseStrategy;
 
 impl ObjectStrategy for LeaseStrategy {
     fn gated_fields(&self) -> Vec<GatedField> {
-        ["spec.strategy", "spec.preferredHolder"].map(GatedField::unsupported).into()
+        ["spec.strategy", "spec.preferredHolder"]
+            .map(|path| GatedField::new(Feature::CoordinatedLeaderElection, path))
+            .into()
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

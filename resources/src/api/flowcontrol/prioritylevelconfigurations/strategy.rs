@@ -15,13 +15,12 @@ use crate::support::field::ShownAsGo as _;
 
 const MAX_QUEUES: i64 = 10_000_000;
 /// Number of bits of a flow's hash, from which its queues are chosen (shuffle sharding).
-const HASH_BITS: u32 = 60;
+const HASH_BITS: f64 = 60.0;
+/// An annotation of a former version, which conversion removes.
+const PRESERVE_ZERO: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
 /// Defaults and validation of concurrency limits and queuing.
 pub(super) struct PriorityLevelStrategy;
-
-/// An annotation of a former version, which conversion removes.
-const PRESERVE_ZERO: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
 impl ObjectStrategy for PriorityLevelStrategy {
     fn apply_defaults(&self, object: &mut Object) {
@@ -163,20 +162,11 @@ fn check_queuing(queuing: &QueuingConfiguration<'_, '_>, errors: &mut ErrorList)
     }
 }
 
-/// Returns the number of bits needed to deal a hand of cards from a deck.
-fn entropy_bits(deck: i64, hand: i64) -> u32 {
-    let mut bits = 0.0;
-    for dealt in 0..hand {
-        #[expect(clippy::cast_precision_loss, reason = "a deck has at most ten million cards")]
-        let choices = (deck - dealt) as f64;
-        bits += choices.log2();
-        if bits > f64::from(HASH_BITS) {
-            return HASH_BITS + 1;
-        }
-    }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 60")]
-    let whole = bits.ceil() as u32;
-    whole
+/// Returns the number of bits to choose a hand of queues, as Kubernetes counts them: as if a queue could be chosen twice. A
+/// level with more than [`HASH_BITS`] could not be put in force (`Dealer` of `orlop-flowcontrol`).
+#[expect(clippy::cast_precision_loss, reason = "all but small numbers are refused")]
+fn entropy_bits(queues: i64, hand_size: i64) -> f64 {
+    ((queues as f64).log2() * hand_size as f64).ceil()
 }
 
 #[cfg(test)]
@@ -203,7 +193,11 @@ mod tests {
         let field = |name: &str| format!("spec.limited.limitResponse.queuing.{name}");
         assert_eq!(causes("a", queue(json!(null))), ["spec.limited.limitResponse.queuing"]);
         assert_eq!(causes("a", queue(json!({"queues": 4}))), [field("handSize")]);
-        assert_eq!(causes("a", queue(json!({"queues": 1000, "handSize": 9}))), [field("handSize")]);
+        for (queues, hand_size) in [(1000, 9), (64, 11), (19, 19)] {
+            let queuing = json!({"queues": queues, "handSize": hand_size});
+            assert_eq!(causes("a", queue(queuing)), [field("handSize")], "{hand_size} of {queues}");
+        }
+        assert_eq!(causes("a", queue(json!({"queues": 64, "handSize": 10}))), none);
         assert_eq!(causes("a", queue(json!({"queueLengthLimit": -1}))), [field("queueLengthLimit")]);
     }
 }

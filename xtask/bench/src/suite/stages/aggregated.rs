@@ -93,7 +93,7 @@ impl Stages<'_> {
         for _ in 0..connections {
             let mut connection = client.connect().await?;
             for _ in 0..WATCHES / connections {
-                let response = connection.send(Method::GET, watch, "application/json", Bytes::new()).await?;
+                let response = connection.open(watch).await?;
                 watches.push(tokio::spawn(async move {
                     let mut events = response.into_body();
                     while let Some(Ok(_)) = events.frame().await {}

@@ -13,6 +13,7 @@ use super::{CLIENTS, QUIET, Stages};
 use crate::Failure;
 use crate::client::Connection;
 use crate::closed_loop::closed_loop;
+use crate::measurement;
 use crate::objects;
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -45,7 +46,7 @@ impl Stages<'_> {
         let cpu = server.cpu_seconds()? - cpu_before;
         tokio::time::sleep(QUIET).await;
         let memory = server.resident_mebibytes() - memory_before;
-        let of_count = f64::from(u32::try_from(count).unwrap_or(u32::MAX));
+        let of_count = measurement::count(count as u64);
         let each = |what: &str| format!("{what} of 30 kB, {count} one after another");
         self.fact(
             each("all definitions established, definitions"),
@@ -165,7 +166,7 @@ async fn await_established(
 ) -> Result<(), Failure> {
     let path = format!("{DEFINITIONS}/{}", definition_name(number));
     loop {
-        let response = connection.send(Method::GET, &path, "application/json", Bytes::new()).await?;
+        let response = connection.open(&path).await?;
         let body = response.into_body().collect().await.map_err(|error| format!("{path}: {error}"))?;
         let object: Value = serde_json::from_slice(&body.to_bytes())?;
         let conditions = object.pointer("/status/conditions").and_then(Value::as_array).into_iter().flatten();

@@ -7,6 +7,7 @@ use super::super::figures::Limit;
 use super::{CLIENTS, QUIET, Stages, WRITERS};
 use crate::Failure;
 use crate::closed_loop::Load;
+use crate::measurement::count;
 use crate::objects::{self, Kind};
 use crate::workload;
 
@@ -87,7 +88,7 @@ impl Stages<'_> {
             if Some(&size) == self.options.objects.last() {
                 self.memory_per_object(
                     objects,
-                    list_bytes / count(size),
+                    list_bytes / count(size.max(1) as u64),
                     resident_mebibytes - idle_mebibytes,
                 );
             }
@@ -105,13 +106,9 @@ impl Stages<'_> {
 
     /// Adds the memory of an object, compared with the size of its JSON.
     fn memory_per_object(&mut self, objects: usize, json: f64, grown_mebibytes: f64) {
-        let taken = grown_mebibytes * 1024.0 * 1024.0 / count(objects);
+        let taken = grown_mebibytes * 1024.0 * 1024.0 / count(objects.max(1) as u64);
         let what =
             format!("memory per object of {json:.0} bytes of JSON, {objects} objects, after making them");
         self.fact(what, taken, "bytes", Limit::Most(1.3 * json + 200.0));
     }
-}
-
-fn count(objects: usize) -> f64 {
-    f64::from(u32::try_from(objects.max(1)).unwrap_or(u32::MAX))
 }

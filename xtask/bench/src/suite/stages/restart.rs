@@ -4,6 +4,7 @@ use super::super::figures::Limit;
 use super::{QUIET, Stages};
 use crate::Failure;
 use crate::closed_loop::Load;
+use crate::measurement::count;
 use crate::objects::{self, Kind};
 use crate::workload;
 
@@ -46,7 +47,7 @@ impl Stages<'_> {
         let mebibytes = list_bytes / 1024.0 / 1024.0;
         let what = format!("memory added by {LISTERS} clients listing {mebibytes:.0} MiB at once");
         self.fact(what, growth, "MiB", Limit::Most(100.0));
-        let objects = f64::from(u32::try_from(pods).unwrap_or(u32::MAX));
+        let objects = count(pods as u64);
         let json = list_bytes / objects;
         let taken = grown_mebibytes * 1024.0 * 1024.0 / objects;
         let what = format!("memory per pod of {json:.0} bytes of JSON, {pods} pods, after the restart");

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use hyper::Method;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -143,7 +142,7 @@ impl Stages<'_> {
         for _ in 0..WATCHES {
             let mut connection = client.connect().await?;
             let path = "/api/v1/configmaps?watch=true";
-            watches.push(connection.send(Method::GET, path, "application/json", Bytes::new()).await?);
+            watches.push(connection.open(path).await?);
         }
         let begun = Instant::now();
         server.stop().await;
@@ -191,7 +190,7 @@ async fn until_gone(
     let begun = Instant::now();
     connection.exchange(Method::DELETE, deleted, options.to_string().into()).await?;
     loop {
-        let response = connection.send(Method::GET, last, "application/json", Bytes::new()).await?;
+        let response = connection.open(last).await?;
         if response.status() == hyper::StatusCode::NOT_FOUND {
             return Ok(millis(begun.elapsed()));
         }

@@ -26,33 +26,41 @@ const BLOCK_BYTES: usize = 4096;
 /// Size of one read of a journal, in bytes.
 const READ_BYTES: usize = 256 * 1024;
 
-/// Fails if a journal is missing, or broken before its end. Changes nothing.
-pub(super) fn verify_journals(database: &Path) -> Result<(), LogError> {
+/// Returns the journals that are missing, or broken before their end. Changes nothing.
+pub(super) fn problems(database: &Path) -> Vec<LogError> {
+    let mut numbers = match numbers(database) {
+        Ok(numbers) => numbers,
+        Err(error) => return vec![error],
+    };
+    numbers.sort_unstable();
+    if numbers.is_empty() {
+        return vec![LogError::Damaged(format!("{} has no journal", database.display()))];
+    }
+    let path = |number: u64| database.join(format!("{number}.jnl"));
+    let mut problems: Vec<LogError> =
+        numbers.iter().filter_map(|number| verify_journal(&path(*number)).err()).collect();
+    // Journals are created at the end and removed from the start.
+    let gaps = numbers.iter().zip(numbers.iter().skip(1)).filter(|(number, next)| **number + 1 != **next);
+    problems.extend(
+        gaps.map(|(number, _)| LogError::Damaged(format!("{} is missing", path(number + 1).display()))),
+    );
+    problems
+}
+
+/// Returns the numbers of the journals.
+fn numbers(database: &Path) -> Result<Vec<u64>, LogError> {
     let io = |error| LogError::Io(AccessError::file(database, error));
     let mut numbers = Vec::new();
     for entry in std::fs::read_dir(database).map_err(io)? {
         let path = entry.map_err(io)?.path();
         if path.extension().is_some_and(|extension| extension == "jnl") {
             let number = path.file_stem().and_then(|stem| stem.to_str()?.parse::<u64>().ok());
-            let number =
-                number.ok_or_else(|| LogError::Damaged(format!("{} belongs to no store", path.display())))?;
-            numbers.push(number);
-            verify_journal(&path)?;
+            let belongs = number.filter(|number| path.ends_with(format!("{number}.jnl")));
+            let foreign = || LogError::Damaged(format!("{} belongs to no store", path.display()));
+            numbers.push(belongs.ok_or_else(foreign)?);
         }
     }
-    numbers.sort_unstable();
-    let Some(first) = numbers.first() else {
-        return Err(LogError::Damaged(format!("{} has no journal", database.display())));
-    };
-    // Journals are created at the end and removed from the start.
-    let missing = (*first..).zip(&numbers).find(|(expected, number)| expected != *number);
-    match missing {
-        Some((number, _)) => {
-            let path = database.join(format!("{number}.jnl"));
-            Err(LogError::Damaged(format!("{} is missing", path.display())))
-        }
-        None => Ok(()),
-    }
+    Ok(numbers)
 }
 
 fn verify_journal(path: &Path) -> Result<(), LogError> {
@@ -256,16 +264,19 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_journal_is_named() {
+    fn every_missing_journal_is_named() {
         let directory = tempfile::tempdir().unwrap();
-        let refused = || verify_journals(directory.path()).unwrap_err().to_string();
-        assert!(refused().contains("has no journal"), "{}", refused());
-        for number in [3, 4, 6] {
+        let found = || problems(directory.path()).iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert!(found()[0].contains("has no journal"), "{:?}", found());
+        for number in [3, 4, 6, 9] {
             std::fs::write(directory.path().join(format!("{number}.jnl")), "").unwrap();
         }
-        assert!(refused().contains("5.jnl is missing"), "{}", refused());
-        std::fs::write(directory.path().join("5.jnl"), "").unwrap();
-        verify_journals(directory.path()).unwrap();
+        let [five, seven] = &found()[..] else { panic!("{:?}", found()) };
+        assert!(five.ends_with("5.jnl is missing") && seven.ends_with("7.jnl is missing"), "{five} {seven}");
+        for number in [5, 7, 8] {
+            std::fs::write(directory.path().join(format!("{number}.jnl")), "").unwrap();
+        }
+        assert!(found().is_empty(), "{:?}", found());
     }
 
     /// The parser matches the format that this version of fjall writes.

@@ -33,33 +33,44 @@ const META_KEYSPACE: u64 = 0;
 /// Bytes of a table in a manifest: its number (8), checksum type (1), checksum (16), sequence number (8).
 const TABLE_BYTES: usize = 8 + 1 + 16 + 8;
 
-/// Fails if a file of the database is missing or differs from what was written. Changes nothing.
-pub(super) fn verify_files(database: &Path) -> Result<(), LogError> {
-    let version = database.join("version");
-    match read(&version)?.strip_prefix(FORMAT) {
-        Some([FORMAT_VERSION]) => {}
-        Some([other]) => {
-            let version = version.display();
-            return Err(LogError::OtherVersion(format!(
-                "{version} names format {other} instead of {FORMAT_VERSION}"
-            )));
+/// Returns the files of the database that are missing or differ from what was written. Changes nothing.
+pub(super) fn problems(database: &Path) -> Vec<LogError> {
+    let mut problems: Vec<LogError> = verify_version(database).err().into_iter().collect();
+    let mut keyspaces = match keyspaces(&database.join("keyspaces")) {
+        Ok(keyspaces) => keyspaces,
+        Err(error) => {
+            problems.push(error);
+            return problems;
         }
-        _ => return Err(damaged(&version, "has not the content that it was written with")),
-    }
-    let mut keyspaces = keyspaces(&database.join("keyspaces"))?;
+    };
     keyspaces.sort();
     match &keyspaces[..] {
         [(META_KEYSPACE, _), _] => {}
-        [(META_KEYSPACE, _), _, (_, path), ..] => return Err(damaged(path, "belongs to no store")),
+        [(META_KEYSPACE, _), _, (_, path), ..] => problems.push(damaged(path, "belongs to no store")),
         [(META_KEYSPACE, _)] => {
-            return Err(damaged(&database.join("keyspaces"), "lacks the keyspace with the records"));
+            problems.push(damaged(&database.join("keyspaces"), "lacks the keyspace with the records"));
         }
-        _ => return Err(damaged(&database.join("keyspaces/0"), "is missing")),
+        _ => problems.push(damaged(&database.join("keyspaces/0"), "is missing")),
     }
     for (_, path) in keyspaces {
-        verify_keyspace(&path)?;
+        match listed_tables(&path) {
+            Ok(tables) => problems.extend(tables.iter().filter_map(|table| verify_table(table).err())),
+            Err(error) => problems.push(error),
+        }
     }
-    Ok(())
+    problems
+}
+
+fn verify_version(database: &Path) -> Result<(), LogError> {
+    let version = database.join("version");
+    match read(&version)?.strip_prefix(FORMAT) {
+        Some([FORMAT_VERSION]) => Ok(()),
+        Some([other]) => {
+            let version = version.display();
+            Err(LogError::OtherVersion(format!("{version} names format {other} instead of {FORMAT_VERSION}")))
+        }
+        _ => Err(damaged(&version, "has not the content that it was written with")),
+    }
 }
 
 fn keyspaces(directory: &Path) -> Result<Vec<(u64, PathBuf)>, LogError> {
@@ -76,7 +87,8 @@ fn keyspaces(directory: &Path) -> Result<Vec<(u64, PathBuf)>, LogError> {
     Ok(found)
 }
 
-fn verify_keyspace(keyspace: &Path) -> Result<(), LogError> {
+/// Returns the paths of the tables that the manifest of a keyspace lists.
+fn listed_tables(keyspace: &Path) -> Result<Vec<PathBuf>, LogError> {
     let current = keyspace.join("current");
     let content = read(&current)?;
     let Some((version, checksum)) = content.split_first_chunk::<8>() else {
@@ -89,14 +101,12 @@ fn verify_keyspace(keyspace: &Path) -> Result<(), LogError> {
         return Err(damaged(&path, &text));
     }
     let tables = tables(&manifest).ok_or_else(|| damaged(&path, "cannot be read"))?;
-    for number in tables {
-        let table = keyspace.join(format!("tables/{number}"));
-        let metadata = table.metadata().map_err(|error| failed(&table, error))?;
-        if !metadata.is_file() || metadata.len() == 0 {
-            return Err(damaged(&table, "is empty"));
-        }
-    }
-    Ok(())
+    Ok(tables.into_iter().map(|number| keyspace.join(format!("tables/{number}"))).collect())
+}
+
+fn verify_table(table: &Path) -> Result<(), LogError> {
+    let metadata = table.metadata().map_err(|error| failed(table, error))?;
+    if metadata.is_file() && metadata.len() > 0 { Ok(()) } else { Err(damaged(table, "is empty")) }
 }
 
 /// Returns the numbers of the tables that a manifest lists: per level its runs, per run its tables.
@@ -142,6 +152,26 @@ fn damaged(path: &Path, what: &str) -> LogError {
 mod tests {
     use super::*;
     use crate::embedded::log::Log as _;
+
+    #[test]
+    fn all_damaged_files_are_named() {
+        let home = tempfile::tempdir().unwrap();
+        super::super::tests::log_with_tables(home.path()).close();
+        let database = home.path().join("log");
+        assert!(problems(&database).is_empty(), "{:?}", problems(&database));
+        let [table, ..] = &listed_tables(&database.join("keyspaces/1")).unwrap()[..] else {
+            panic!("no table")
+        };
+        std::fs::write(table, "").unwrap();
+        std::fs::remove_file(database.join("version")).unwrap();
+        std::fs::write(database.join("keyspaces/0/current"), "short").unwrap();
+        let found: Vec<String> = problems(&database).iter().map(ToString::to_string).collect();
+        let ends = ["version is missing", "keyspaces/0/current is cut short", " is empty"];
+        assert!(
+            found.len() == 3 && found.iter().zip(ends).all(|(text, end)| text.ends_with(end)),
+            "{found:?}"
+        );
+    }
 
     #[test]
     fn manifests_of_fjall_are_read() {

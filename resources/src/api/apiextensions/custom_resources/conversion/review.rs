@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use registry_core::api::Object;
-use registry_core::api::go_text::type_name;
+use registry_core::api::go_text::{quote, type_name};
 use registry_core::budget::{Budget, memory};
 use registry_core::codec::{DecodeError, json, stored};
 use registry_core::context::Exhausted;
@@ -39,7 +39,7 @@ pub(super) enum AnswerError {
     Type { expected: &'static str, found: String, kind: String },
     #[error("no response provided")]
     NoResponse,
-    #[error("expected response.uid={expected:?}, got {found:?}")]
+    #[error("expected response.uid={}, got {}", quote(.expected), quote(.found))]
     Uid { expected: String, found: String },
     #[error("response.result.status was '{0}', not 'Success'")]
     Status(String),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use registry_core::api::Object;
-use registry_core::api::go_text::aggregate;
+use registry_core::api::go_text::{aggregate, quote};
 use resource_views::apiextensions::v1::{
     CustomResourceDefinition, CustomResourceDefinitionNames, CustomResourceDefinitionNamesMut,
 };
@@ -11,8 +11,8 @@ use resource_views::slot::Slot;
 use resource_views::{List, Text};
 use serde_json::{Map, Value};
 
-use super::super::view::{condition as condition_of, has_condition};
-use super::{Condition, ESTABLISHED, FALSE, NAMES_ACCEPTED, StatusChange, TRUE};
+use super::super::view::condition as condition_of;
+use super::{Condition, ESTABLISHED, FALSE, NAMES_ACCEPTED, StatusChange, TRUE, is_established};
 
 /// The accepted names of all definitions, by group. The cost of a change depends only on the changed definition.
 #[derive(Clone, Debug, Default)]
@@ -146,7 +146,7 @@ pub fn name_conditions(definition: &Object, in_use: &NamesInUse) -> Option<Statu
     let mut change = StatusChange { accepted_names: Some(names), ..StatusChange::default() };
     let is_accepted = condition.status == TRUE;
     change.conditions.push(condition);
-    if !has_condition(definition, ESTABLISHED, TRUE) && is_accepted {
+    if !is_established(definition) && is_accepted {
         let message = "the initial names have been accepted";
         change.conditions.push(Condition::new(ESTABLISHED, FALSE, "Installing", message));
     } else if condition_of(definition, ESTABLISHED).is_none() {
@@ -231,5 +231,5 @@ fn take_short_names(
 }
 
 fn conflict(name: &str) -> String {
-    format!("{name:?} is already in use")
+    format!("{} is already in use", quote(name))
 }

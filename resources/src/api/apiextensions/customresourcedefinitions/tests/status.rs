@@ -1,10 +1,10 @@
 //! The conditions of definitions, and their typed form.
 
-use registry_core::api::Object;
+use registry_core::api::{Object, Scope};
 use serde_json::{Value, json};
 
 use super::super::conditions::{self, NamesInUse, name_conditions};
-use super::super::definition::{Conversion, Definition, Scope};
+use super::super::definition::{Conversion, Definition};
 use registry_core::rest::webhook::WebhookTarget;
 
 fn definition(plural: &str, kind: &str, short: &[&str]) -> Object {
@@ -179,8 +179,8 @@ fn a_definition_is_read_into_types() {
     let read = Definition::parse(&object).unwrap();
     assert_eq!((read.group.as_str(), read.scope, read.generation), ("example.com", Scope::Cluster, 3));
     assert_eq!(read.names.short_names, ["w"]);
-    assert_eq!(read.storage_version().unwrap().name, "v1");
-    let second = read.version("v2").unwrap();
+    let [first, second] = &read.versions[..] else { panic!("two versions") };
+    assert!(first.is_storage && !second.is_storage);
     assert!(second.has_status);
     assert_eq!(second.scale.as_ref().unwrap().spec_replicas_path, ".spec.replicas");
     assert_eq!(second.columns[0].priority, 1);

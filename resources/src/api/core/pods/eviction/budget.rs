@@ -10,7 +10,7 @@ use registry_core::rest::{AdmitAll, UpdatedObject};
 use resource_views::Typed as _;
 use resource_views::meta::v1::Condition;
 use resource_views::policy::v1::PodDisruptionBudget;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::api::policy::poddisruptionbudgets::PodDisruptionBudgets;
 use crate::support::conditions;
@@ -77,11 +77,12 @@ impl Budgets {
     }
 }
 
-/// Whether a budget selects the pod. A budget with an empty selector selects none.
+/// Whether a budget selects the pod. A budget without a selector selects none, one with an empty selector all.
 fn guards(budget: &Object, pod: &Object) -> bool {
-    let selector = PodDisruptionBudget(budget).spec().selector().value().unwrap_or(&Value::Null);
-    let Ok(selector) = LabelSelector::from_object(selector) else { return false };
-    !selector.is_empty() && selector.matches(|key| pod.label(key))
+    let selector =
+        PodDisruptionBudget(budget).spec().selector().value().filter(|selector| !selector.is_null());
+    let selector = selector.map(LabelSelector::from_object);
+    matches!(selector, Some(Ok(selector)) if selector.matches(|key| pod.label(key)))
 }
 
 /// Whether a pod that is not ready may be evicted without being counted.

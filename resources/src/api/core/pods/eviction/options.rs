@@ -6,6 +6,7 @@ use registry_core::api::{
 };
 use resource_views::policy::v1::Eviction;
 
+const EVICTION: GroupVersionKind = GroupVersionKind { group: "policy", version: "v1", kind: "Eviction" };
 const OPTIONS: GroupVersionKind =
     GroupVersionKind { group: "meta.k8s.io", version: "v1", kind: "DeleteOptions" };
 
@@ -15,6 +16,12 @@ const OPTIONS: GroupVersionKind =
 /// 422: they are invalid.
 pub(super) fn delete_options(eviction: &Object, asked: DryRun) -> Result<DeleteOptions, StatusError> {
     let options = Eviction(eviction).delete_options();
+    if options.ignore_store_read_error_with_cluster_breaking_potential().is_true() {
+        let path = FieldPath::new("deleteOptions").child("ignoreStoreReadErrorWithClusterBreakingPotential");
+        let detail = "can not be set for pod eviction, try after removing the option";
+        let errors = ErrorList::from(FieldError::invalid(path, true, detail));
+        return Err(StatusError::invalid(EVICTION, eviction.name(), &errors));
+    }
     let preconditions = options.preconditions();
     let mut errors = ErrorList::default();
     let dry_run = options.dry_run().values();

@@ -1,4 +1,4 @@
-//! Which queue a request joins, and which queue is served next.
+//! The choice of the queue that a request joins, and of the queue that is served next.
 
 use super::super::sharding::Dealer;
 use super::super::work::SeatSeconds;

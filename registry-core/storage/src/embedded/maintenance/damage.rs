@@ -1,0 +1,52 @@
+//! All that is damaged in a store, not only the first damage.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use bytes::Bytes;
+
+use super::MAX_PROBLEMS;
+use crate::embedded::Revision;
+use crate::embedded::log::fjall::FjallLog;
+use crate::embedded::log::{Log, LogError};
+use crate::embedded::record::META_REVISION;
+
+/// Visits all records that can be read, and returns which cannot: behind a damaged block, a scan begins again.
+pub(in super::super) fn scan_past_damage(
+    log: &dyn Log,
+    visit: &mut dyn FnMut(Revision, Bytes),
+) -> Vec<String> {
+    let end = log.acknowledged().unwrap_or_default();
+    let mut next = META_REVISION;
+    let mut problems = Vec::new();
+    while problems.len() < MAX_PROBLEMS {
+        let scanned = log.scan(next..=Revision::MAX, &mut |revision, bytes| {
+            next = revision.saturating_add(1);
+            visit(revision, bytes);
+            ControlFlow::Continue(())
+        });
+        let Err(error) = scanned else { break };
+        let readable = (next..=end).find_map(|revision| Some((revision, log.read(revision).ok()??)));
+        let Some((revision, bytes)) = readable else {
+            problems.push(format!("the records from revision {next} on cannot be read: {error}"));
+            break;
+        };
+        if next < revision {
+            let last = revision - 1;
+            problems.push(format!("the records of revisions {next} to {last} cannot be read: {error}"));
+        }
+        next = revision.saturating_add(1);
+        visit(revision, bytes);
+    }
+    problems
+}
+
+/// Returns the error of a store that cannot be opened, with all of its files that are damaged.
+pub(super) fn with_other_damage(directory: &Path, error: LogError) -> LogError {
+    if !matches!(error, LogError::Damaged(_)) {
+        return error;
+    }
+    let damaged = FjallLog::damaged_files(directory);
+    let texts: Vec<String> = damaged.iter().take(MAX_PROBLEMS).map(ToString::to_string).collect();
+    if texts.len() < 2 { error } else { LogError::Damaged(texts.join("; ")) }
+}
