@@ -53,7 +53,7 @@ async fn every_object_is_in_one_shard(client: &mut Client) {
         assert!(names(&page).len() <= 3);
         seen.extend(names(&page));
         match page["metadata"]["continue"].as_str() {
-            Some(token) => next = token.to_owned(),
+            Some(token) => token.clone_into(&mut next),
             None => break,
         }
     }

@@ -68,7 +68,7 @@ mod tests {
     fn entry(bytes: usize) -> StoredObject {
         let object =
             serde_json::json!({"kind": "Host", "metadata": {"name": "a"}, "data": "x".repeat(bytes)});
-        Arc::new(Entry::unstored(&Object::try_from(object).unwrap()))
+        Arc::new(Entry::unstored(&Object::from_value(object).unwrap()))
     }
 
     #[tokio::test(start_paused = true)]

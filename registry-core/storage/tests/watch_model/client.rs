@@ -55,7 +55,7 @@ impl Filter {
     fn predicate(&self) -> Predicate {
         let fields = self.color.map(|color| FieldSelector::parse(&format!("spec.color={color}")).unwrap());
         let labels = self.tier.map(|tier| LabelSelector::parse(&format!("tier={tier}")).unwrap());
-        Predicate { labels: labels.unwrap_or_default(), fields: fields.unwrap_or_default() }
+        Predicate { labels: labels.unwrap_or_default(), fields: fields.unwrap_or_default(), shard: None }
     }
 
     fn keys(&self) -> String {

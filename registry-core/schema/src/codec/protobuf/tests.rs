@@ -161,7 +161,8 @@ fn envelopes_are_opened_and_refused() {
 fn lists_and_watch_events_hold_the_same_messages() {
     let schema = schema("Inner");
     let item = encode_message(&json!({"name": "n", "size": 1}), &schema).unwrap();
-    let metadata = ListMetadata { resource_version: "7", continue_token: "c", remaining: Some(300) };
+    let metadata =
+        ListMetadata { resource_version: "7", continue_token: "c", remaining: Some(300), shard: "" };
     let frame = ListFrame::new("v1", "InnerList", &metadata, 2 * item_len(item.len()));
     let mut list = frame.prefix.clone();
     for _ in 0..2 {
