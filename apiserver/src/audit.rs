@@ -36,7 +36,7 @@ mod truncate;
 mod webhook;
 
 pub use crate::options::Mode;
-pub(crate) use auditor::{Auditor, Origin, check_policy};
+pub(crate) use auditor::{Auditor, Origin};
 pub(crate) use recording::Recording;
 
 use clients::SettingsError;

@@ -146,7 +146,7 @@ pub enum EngineError {
     /// The certificates for etcd behind a proxy cannot be used. Not retryable.
     #[cfg(feature = "etcd3")]
     #[error("cannot set up TLS to etcd: {0}")]
-    Tls(String),
+    Tls(#[from] clients::SettingsError),
     /// The flags choose a backend that this program was built without. Not retryable.
     #[error(
         "this server was built without the storage backend `{0}`: build `apiserver` with the feature `{0}`"

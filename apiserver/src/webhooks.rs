@@ -122,13 +122,15 @@ impl Webhooks {
 impl WebhookCaller for Webhooks {
     async fn call(&self, call: WebhookCall<'_>) -> Result<Bytes, WebhookError> {
         let client = self.client(call.config);
-        let client = client
-            .map_err(|reason| WebhookError(format!("Post {:?}: {reason}", call.config.target.to_string())))?;
+        let client = client.map_err(|reason| {
+            let url = call.config.target.to_string();
+            WebhookError::Unanswered { url, source: reason.into() }
+        })?;
         match client {
             Callee::Webhook(client) => client.call(call.body, call.timeout, call.max_answer_bytes).await,
             Callee::Service(client) => {
                 let bounds = Bounds { timeout: call.timeout, max_answer_bytes: call.max_answer_bytes };
-                client.post(call.body, bounds).await.map_err(|failure| WebhookError(failure.to_string()))
+                client.post(call.body, bounds).await.map_err(|failure| WebhookError::Service(failure.into()))
             }
         }
     }

@@ -133,7 +133,7 @@ pub(super) fn is_retryable(error: &legacy::Error) -> bool {
 }
 
 /// Whether the server closed the connection before it answered.
-pub fn is_closed(error: &hyper::Error) -> bool {
+fn is_closed(error: &hyper::Error) -> bool {
     let io = io_error(error).map(std::io::Error::kind);
     error.is_canceled()
         || error.is_closed()
@@ -142,7 +142,7 @@ pub fn is_closed(error: &hyper::Error) -> bool {
 }
 
 /// Returns the text of a connection that broke.
-pub fn broken(error: &hyper::Error) -> String {
+fn broken(error: &hyper::Error) -> String {
     match (io_error(error).map(std::io::Error::kind), error.source()) {
         (Some(ErrorKind::ConnectionReset), _) => "read: connection reset by peer".to_owned(),
         _ if is_closed(error) => "EOF".to_owned(),

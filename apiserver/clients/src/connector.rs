@@ -4,10 +4,12 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use http::Uri;
+use http::{Extensions, Uri};
+use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
@@ -15,8 +17,9 @@ use tower_service::Service;
 
 use super::dial::{self, BackendReach, DialError};
 use super::egress::{Route, Target};
+use super::service::ServiceResolver;
 
-/// Maximum time to resolve a name, connect, and complete the TLS handshake.
+/// Maximum time to resolve a name, connect, and complete the TLS handshake, unless there is another.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Makes connections to one server, whichever URL is requested, or to the endpoints of one that URLs name.
@@ -27,6 +30,7 @@ pub struct Connector {
     route: Route,
     /// `None` for connections that are not encrypted.
     tls: Option<Arc<ClientConfig>>,
+    timeout: Duration,
 }
 
 /// Where a server is.
@@ -37,6 +41,17 @@ pub enum Place {
         /// The name or address.
         host: String,
         /// The port.
+        port: u16,
+    },
+    /// At a service of the cluster, which is found for each connection.
+    Service {
+        /// Finds the service.
+        resolver: Arc<ServiceResolver>,
+        /// The service's namespace.
+        namespace: String,
+        /// The service's name.
+        name: String,
+        /// The service's port.
         port: u16,
     },
     /// At the host in the URL: a service of the cluster, or one of its endpoints.
@@ -52,14 +67,30 @@ pub enum Place {
 pub struct Stream {
     io: TokioIo<Box<dyn dial::Connection>>,
     is_http2: bool,
+    has_answered: HasAnswered,
 }
+
+/// Whether a connection has answered a request, in the extensions of its answers.
+#[derive(Clone, Default)]
+pub(super) struct HasAnswered(Arc<AtomicBool>);
 
 // === impl Connector ===
 
 impl Connector {
     /// Returns a connector to this place, whose certificate has this name.
     pub fn new(place: Place, server_name: String, route: Route, tls: Option<Arc<ClientConfig>>) -> Self {
-        Self { place, server_name, route, tls }
+        Self { place, server_name, route, tls, timeout: TIMEOUT }
+    }
+
+    /// Returns the connector of connections that are encrypted with this configuration, or not.
+    pub(super) fn with_tls(&self, tls: Option<Arc<ClientConfig>>) -> Self {
+        Self { tls, ..self.clone() }
+    }
+
+    /// Sets the maximum time until there is a connection.
+    #[must_use]
+    pub fn within(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
     }
 
     async fn connect(self, url: Uri) -> Result<Stream, DialError> {
@@ -67,10 +98,10 @@ impl Connector {
             let target = self.place.target(&url, &self.route).await?;
             self.route.connect_with_protocol(&target, &self.server_name, self.tls.clone()).await
         };
-        match tokio::time::timeout(TIMEOUT, dialed).await {
+        match tokio::time::timeout(self.timeout, dialed).await {
             Ok(connected) => {
                 let (stream, is_http2) = connected?;
-                Ok(Stream { io: TokioIo::new(stream), is_http2 })
+                Ok(Stream { io: TokioIo::new(stream), is_http2, has_answered: HasAnswered::default() })
             }
             Err(_) => Err(DialError::Timeout(self.place.text(&self.server_name, &url))),
         }
@@ -97,7 +128,7 @@ impl Place {
     /// Returns the place in messages.
     fn text(&self, server_name: &str, url: &Uri) -> String {
         match self {
-            Self::Host { port, .. } => format!("{server_name}:{port}"),
+            Self::Host { port, .. } | Self::Service { port, .. } => format!("{server_name}:{port}"),
             Self::InUrl { .. } => url.authority().map(ToString::to_string).unwrap_or_default(),
         }
     }
@@ -106,6 +137,12 @@ impl Place {
     async fn target(&self, url: &Uri, route: &Route) -> Result<Target, DialError> {
         match self {
             Self::Host { host, port } => route.resolve(host, *port).await,
+            Self::Service { resolver, namespace, name, port } => {
+                let host = resolver.host(namespace, name, *port).await?;
+                let target = route.resolve(&host, *port).await?;
+                target.check(resolver.reach())?;
+                Ok(target)
+            }
             Self::InUrl { reach, own } => {
                 let (Some(host), Some(port)) = (url.host(), url.port_u16()) else {
                     return Err(DialError::NoAddress(url.clone()));
@@ -120,11 +157,31 @@ impl Place {
     }
 }
 
+// === impl HasAnswered ===
+
+impl HasAnswered {
+    /// Notes that the connection of an answer has answered.
+    pub(super) fn note(extensions: &Extensions) {
+        if let Some(Self(has_answered)) = extensions.get() {
+            has_answered.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the connection of a failure had answered before.
+    pub(super) fn before(error: &legacy::Error) -> bool {
+        let mut extensions = Extensions::new();
+        if let Some(connected) = error.connect_info() {
+            connected.get_extras(&mut extensions);
+        }
+        extensions.get().is_some_and(|Self(has_answered)| has_answered.load(Ordering::Relaxed))
+    }
+}
+
 // === impl Stream ===
 
 impl Connection for Stream {
     fn connected(&self) -> Connected {
-        let connected = Connected::new();
+        let connected = Connected::new().extra(self.has_answered.clone());
         if self.is_http2 { connected.negotiated_h2() } else { connected }
     }
 }

@@ -1,11 +1,13 @@
 //! Calls without an answer of success.
 
+use std::error::Error as _;
 use std::sync::Arc;
 
 use http::{Method, StatusCode};
 use hyper_util::client::legacy;
 
 use super::answer::{AnswerError, is_retryable, request_failed};
+use super::dial::DialError;
 
 /// Error of a call without an answer of success. The texts are client-go's.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -53,6 +55,15 @@ impl CallFailure {
         match self {
             Self::Request { source, .. } => source.status(),
             Self::Status { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+
+    /// Returns the reason for which there is no connection, if that is what failed.
+    pub fn dial_error(&self) -> Option<&DialError> {
+        match self {
+            Self::Request { source, .. } => source.dial_error(),
+            Self::Unanswered(error) => error.source()?.downcast_ref(),
             _ => None,
         }
     }

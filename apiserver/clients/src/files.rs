@@ -16,7 +16,7 @@ use super::settings::{ClientSettings, Contents};
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Settings, and what was made of their files.
-pub struct Followed {
+pub(super) struct Followed {
     settings: Arc<ClientSettings>,
     protocols: &'static [&'static [u8]],
     current: ArcSwap<Prepared>,
@@ -24,12 +24,12 @@ pub struct Followed {
 }
 
 /// The headers and the TLS configuration that were made of the files.
-pub struct Prepared {
+pub(super) struct Prepared {
     contents: Contents,
     /// The headers of each request.
-    pub headers: HeaderMap,
+    pub(super) headers: HeaderMap,
     /// The same until a certificate, a key or an authority changes. Connections that were made with another one are not used.
-    pub tls: Arc<ClientConfig>,
+    pub(super) tls: Arc<ClientConfig>,
 }
 
 // === impl Followed ===
@@ -39,7 +39,10 @@ impl Followed {
     ///
     /// # Errors
     /// Fails with a reason if a file cannot be read or used.
-    pub fn new(settings: ClientSettings, protocols: &'static [&'static [u8]]) -> Result<Self, SettingsError> {
+    pub(super) fn new(
+        settings: ClientSettings,
+        protocols: &'static [&'static [u8]],
+    ) -> Result<Self, SettingsError> {
         let contents = settings.contents()?;
         let (headers, tls) = (settings.headers(&contents)?, settings.tls(&contents, protocols)?);
         let current = ArcSwap::from_pointee(Prepared { contents, headers, tls });
@@ -58,7 +61,7 @@ impl Followed {
 
     /// Returns what was made of the files, after reading them again if that was long ago. Files that cannot be used change
     /// nothing.
-    pub async fn current(&self) -> Arc<Prepared> {
+    pub(super) async fn current(&self) -> Arc<Prepared> {
         if self.settings.has_files() && self.is_due() {
             let settings = self.settings.clone();
             let read = tokio::task::spawn_blocking(move || settings.contents()).await;

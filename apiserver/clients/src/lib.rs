@@ -46,13 +46,12 @@ pub mod tls;
 pub mod unix_grpc;
 mod written;
 
-pub use answer::{AnswerError, broken, is_closed, read, refused, request_failed, without_status};
+pub use answer::{AnswerError, read, refused, request_failed, without_status};
 pub use client::{Bounds, Client};
 pub use connector::{Connector, Place};
 pub use egress::EgressError;
 pub use error::{ServiceError, SettingsError};
 pub use failure::CallFailure;
-pub use files::{Followed, Prepared};
 pub use headers::escaped_header_key;
 pub use pool::pool;
 pub use retries::with_retries;

@@ -8,7 +8,7 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use super::connector::Connector;
 
 /// Maximum number of unused connections that are kept.
-const MAX_IDLE: usize = 16;
+pub(super) const MAX_IDLE: usize = 16;
 /// Time for which an unused connection is kept.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(90);
 /// Time after which a silent HTTP/2 connection is checked, and the time that the server has to answer.

@@ -2,16 +2,23 @@
 //!
 //! Kubernetes concept: `ResolveCluster` in `k8s.io/apiserver/pkg/util/proxy`.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use registry_core::RequestContext;
-use registry_core::api::{GetOptions, Object};
-use registry_core::registry::Stores;
+use registry_core::api::Object;
+use registry_core::registry::{Store, Stores};
 use registry_core::resource::ResourceDescription;
-use registry_core::rest::{Answer, Getter as _};
+use registry_core::storage::{Revision, StoredObject};
 use serde_json::Value;
 
 use super::dial::BackendReach;
 use super::egress::Egress;
 use super::error::ServiceError;
+
+/// Maximum number of services that are kept as they were read.
+const MAX_KNOWN: usize = 256;
 
 /// Finds services.
 pub struct ServiceResolver {
@@ -20,6 +27,8 @@ pub struct ServiceResolver {
     /// The addresses that services may have.
     reach: BackendReach,
     egress: Egress,
+    /// Services as they were read, by their keys, with the revisions that wrote them.
+    known: Mutex<HashMap<Arc<str>, (Revision, Arc<Object>)>>,
 }
 
 // === impl ServiceResolver ===
@@ -32,7 +41,7 @@ impl ServiceResolver {
         reach: BackendReach,
         egress: Egress,
     ) -> Self {
-        Self { stores, services, reach, egress }
+        Self { stores, services, reach, egress, known: Mutex::default() }
     }
 
     /// Returns the ways to services and to other servers.
@@ -68,22 +77,30 @@ impl ServiceResolver {
         }
     }
 
-    /// Returns a service from the cache; if it is missing there, reads consistently. `None` if there is none.
+    /// Returns a service from the cache; if it is missing there, reads consistently. `None` if there is none. Each version of
+    /// a service is decoded once.
     ///
     /// # Errors
     /// Fails if services cannot be read.
-    pub async fn find(&self, namespace: &str, name: &str) -> Result<Option<Object>, ServiceError> {
+    pub async fn find(&self, namespace: &str, name: &str) -> Result<Option<Arc<Object>>, ServiceError> {
         let store = self.stores.get(self.services).ok_or(ServiceError::NotServed)?;
         let context = RequestContext::system(namespace);
-        for options in [GetOptions { resource_version: Some(0) }, GetOptions::default()] {
-            match store.get(&context, name, &options).await {
-                Ok(Answer::Stored(entry)) => return Ok(Some(store.read(&entry)?)),
-                Ok(Answer::Object(object)) => return Ok(Some(object)),
-                Ok(Answer::Success(_)) => {}
-                Err(failure) if failure.is_not_found() => {}
-                Err(failure) => return Err(failure.into()),
-            }
+        store.find(&context, name).await?.map(|entry| self.read(&store, &entry)).transpose()
+    }
+
+    fn read(&self, store: &Store, entry: &StoredObject) -> Result<Arc<Object>, ServiceError> {
+        if let Some((revision, service)) = self.known.lock().get(&entry.key)
+            && *revision == entry.revision
+        {
+            return Ok(service.clone());
         }
-        Ok(None)
+        let service = Arc::new(store.read(entry)?);
+        let mut known = self.known.lock();
+        if known.len() >= MAX_KNOWN && !known.contains_key(&entry.key) {
+            // Those in use are read again.
+            known.clear();
+        }
+        known.insert(entry.key.clone(), (entry.revision, service.clone()));
+        Ok(service)
     }
 }

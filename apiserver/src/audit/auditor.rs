@@ -90,28 +90,20 @@ impl<'a> Origin<'a> {
     }
 }
 
-/// Checks the policy of these options, without opening a backend.
-///
-/// # Errors
-/// Fails if the policy cannot be used.
-pub(crate) fn check_policy(options: &AuditOptions) -> Result<(), AuditError> {
-    options.audit_policy_file.as_deref().map(Policy::from_file).transpose().map(|_| ())
-}
-
 // === impl Auditor ===
 
 impl Auditor {
-    /// Creates the auditor of these options, with this way to the webhook; `None` if they have no policy or no backend.
-    /// Must be called within a Tokio runtime.
+    /// Creates the auditor of this policy and these options, with this way to the webhook; `None` if there is no policy or no
+    /// backend. Must be called within a Tokio runtime.
     ///
     /// # Errors
-    /// Fails if the policy or a backend cannot be used.
+    /// Fails if a backend cannot be used.
     pub(crate) fn start(
+        policy: Option<Policy>,
         options: &AuditOptions,
         metrics: &AuditMetrics,
         route: &Route,
     ) -> Result<Option<Arc<Self>>, AuditError> {
-        let policy = options.audit_policy_file.as_deref().map(Policy::from_file).transpose()?;
         let Some(policy) = policy else {
             if options.log.audit_log_path.is_some() || options.webhook.audit_webhook_config_file.is_some() {
                 tracing::warn!(

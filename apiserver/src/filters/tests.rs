@@ -5,6 +5,7 @@ use http_body_util::BodyExt as _;
 use tokio::sync::Notify;
 
 use super::*;
+use crate::audit::policy::Policy;
 use crate::authentication::TokenTable;
 use crate::authorization::{Attributes, AuthorizerChain, Decision};
 use crate::options::Options;
@@ -258,14 +259,13 @@ async fn too_large_requests_are_refused() {
 #[tokio::test]
 async fn a_panic_and_a_request_that_is_given_up_are_audited() {
     let directory = tempfile::tempdir().unwrap();
-    let policy = directory.path().join("policy");
     let rules = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: [{level: Metadata}]";
-    std::fs::write(&policy, rules).unwrap();
+    let policy = Some(Policy::parse(rules.as_bytes()).unwrap());
     let log = directory.path().join("log");
     let mut options = Options::default().audit;
-    options.audit_policy_file = Some(policy);
     options.log.audit_log_path = Some(log.clone());
-    let auditor = Auditor::start(&options, ServerMetrics::new().unwrap().audit(), &Route::Direct).unwrap();
+    let auditor =
+        Auditor::start(policy, &options, ServerMetrics::new().unwrap().audit(), &Route::Direct).unwrap();
     let filters = Arc::into_inner(filters(|_| {})).unwrap().with_auditor(auditor.clone());
     filters.serve(&Peer::default(), get("/api/v1/nodes/panic", &[])).await;
     let peer = Peer::default();

@@ -58,6 +58,33 @@ enum Values {
     Text,
 }
 
+/// Error of a flag that was given. Not retryable.
+#[derive(Debug, thiserror::Error)]
+enum FlagError {
+    /// The server does not start with it.
+    #[error("--{name} is not supported: {why}; {instead}")]
+    Refused { name: &'static str, why: &'static str, instead: &'static str },
+    /// It has another value than those that change nothing.
+    #[error("--{name}={given} is not supported: {why}; leave it out, or use {}", .values.join(" or "))]
+    OtherValue { name: &'static str, given: String, why: &'static str, values: &'static [&'static str] },
+    /// Its value is none of its type.
+    #[error("--{name}={given}: {source}")]
+    Value { name: &'static str, given: String, source: ValueError },
+}
+
+/// Error of a value that is none of a flag's type.
+#[derive(Debug, thiserror::Error)]
+enum ValueError {
+    #[error("it is neither true nor false")]
+    NoBool,
+    #[error(transparent)]
+    Duration(#[from] super::duration::DurationError),
+    #[error("it is no whole number")]
+    NoCount,
+    #[error("it is no quantity of bytes")]
+    NoQuantity,
+}
+
 /// Whether an argument is a flag of the table of which Kubernetes refuses an empty value: a number, a duration or a truth
 /// value.
 pub(super) fn is_checked_when_empty(argument: &Arg) -> bool {
@@ -85,23 +112,20 @@ impl Flag {
         }
     }
 
-    /// Returns what is wrong with a value.
-    fn complaint(&self, given: &str) -> Option<String> {
-        match &self.effect {
-            Effect::Refused { why, instead } => {
-                Some(format!("--{} is not supported: {why}; {instead}", self.name))
-            }
+    /// Checks a value that was given.
+    fn check(&self, given: &str) -> Result<(), FlagError> {
+        let name = self.name;
+        match self.effect {
+            Effect::Refused { why, instead } => Err(FlagError::Refused { name, why, instead }),
+            Effect::Accepted { value: Values::Only(values), .. } if values.contains(&given) => Ok(()),
             Effect::Accepted { value: Values::Only(values), why } => {
-                let is_one = values.contains(&given);
-                let values = values.join(" or ");
-                (!is_one).then(|| {
-                    format!("--{}={given} is not supported: {why}; leave it out, or use {values}", self.name)
-                })
+                Err(FlagError::OtherValue { name, given: given.to_owned(), why, values })
             }
-            Effect::Accepted { value, .. } => {
-                let problem = value.problem(given)?;
-                Some(format!("--{}={given}: {problem}", self.name))
-            }
+            Effect::Accepted { value, .. } => value.check(given).map_err(|source| FlagError::Value {
+                name,
+                given: given.to_owned(),
+                source,
+            }),
         }
     }
 }
@@ -126,19 +150,16 @@ impl Values {
         }
     }
 
-    /// Returns why a value is not possible.
-    fn problem(self, given: &str) -> Option<String> {
+    fn check(self, given: &str) -> Result<(), ValueError> {
+        let is_number = |digits: &str| digits.parse::<u64>().is_ok();
         match self {
-            Self::Only(_) | Self::Text => None,
-            Self::Bool => {
-                (!matches!(given, "true" | "false")).then(|| "it is neither true nor false".to_owned())
+            Self::Bool if !matches!(given, "true" | "false") => Err(ValueError::NoBool),
+            Self::Duration => Ok(parse_duration(given).map(drop)?),
+            Self::Count if !is_number(given) => Err(ValueError::NoCount),
+            Self::Quantity if !is_number(given.trim_end_matches(|c: char| c.is_ascii_alphabetic())) => {
+                Err(ValueError::NoQuantity)
             }
-            Self::Duration => parse_duration(given).err().map(|error| error.to_string()),
-            Self::Count => given.parse::<u64>().is_err().then(|| "it is no whole number".to_owned()),
-            Self::Quantity => {
-                let digits = given.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-                digits.parse::<u64>().is_err().then(|| "it is no quantity of bytes".to_owned())
-            }
+            _ => Ok(()),
         }
     }
 }
@@ -168,10 +189,10 @@ impl FromArgMatches for UpstreamFlags {
                 continue;
             }
             let Ok(Some(mut values)) = matches.try_get_many::<String>(flag.name) else { continue };
-            if let Some(complaint) = values.find_map(|value| flag.complaint(value)) {
+            if let Err(error) = values.try_for_each(|value| flag.check(value)) {
                 let separator = if complaints.is_empty() { "" } else { "\n  " };
                 // Writing to a string cannot fail.
-                let _ = write!(complaints, "{separator}{complaint}");
+                let _ = write!(complaints, "{separator}{error}");
             }
         }
         if complaints.is_empty() {

@@ -11,7 +11,8 @@ use resources::bootstrap::server_identity;
 use tokio::net::TcpListener;
 
 use crate::aggregator::ProxyIdentity;
-use crate::audit::{Auditor, check_policy};
+use crate::audit::Auditor;
+use crate::audit::policy::Policy;
 use crate::authentication::{self, ClientTrust, ExternalSigner};
 use crate::authorization::{Authorization, Authorizer};
 use crate::encryption::{self, Encryption, EncryptionError};
@@ -35,6 +36,8 @@ pub(super) struct Checked {
     metrics: Arc<ServerMetrics>,
     authorization: Option<Authorization>,
     egress: Egress,
+    /// The audit policy, if there is one.
+    audit_policy: Option<Policy>,
 }
 
 /// Everything that the server opens before its stores: the address, files, keys and the engine.
@@ -77,7 +80,7 @@ impl Checked {
         let egress = Egress::read(options.egress_selector_config_file.as_deref())?;
         let sampler = options.tracing()?.map(|configuration| Sampler::new(&configuration));
         options.admission.check(has_authored_plugins)?;
-        check_policy(&options.audit)?;
+        let audit_policy = options.audit.audit_policy_file.as_deref().map(Policy::from_file).transpose()?;
         if let Some(path) = &options.encryption.encryption_provider_config {
             encryption::check(path)?;
         }
@@ -101,7 +104,7 @@ impl Checked {
                 &egress.control_plane,
             )?)
         };
-        Ok(Self { storage_choice, sampler, metrics, authorization, egress })
+        Ok(Self { storage_choice, sampler, metrics, authorization, audit_policy, egress })
     }
 }
 
@@ -127,7 +130,8 @@ impl Opened {
             DataDirectory::acquire(&options.data_directory()).await?
         };
         let metrics = checked.metrics;
-        let auditor = Auditor::start(&options.audit, metrics.audit(), &checked.egress.control_plane)?;
+        let (policy, route) = (checked.audit_policy, &checked.egress.control_plane);
+        let auditor = Auditor::start(policy, &options.audit, metrics.audit(), route)?;
         let commits = metrics.storage().commits();
         let backend = checked.storage_choice.name();
         let (choice, storage) = (checked.storage_choice, &options.storage);

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use clients::SettingsError;
 use clients::egress::Route;
 use clients::tls::{self, Trust};
 use http::Uri;
@@ -14,8 +15,6 @@ use rustls::client::ResolvesClientCert;
 use rustls::sign::SingleCertAndKey;
 
 use crate::options::EtcdConnection;
-
-use super::EngineError;
 
 /// The way to the endpoints of an etcd cluster.
 #[derive(Debug)]
@@ -34,27 +33,25 @@ impl ProxiedEndpoints {
     pub(super) fn connector(
         route: &Route,
         connection: &EtcdConnection,
-    ) -> Result<Option<Arc<dyn ConnectEndpoint>>, EngineError> {
+    ) -> Result<Option<Arc<dyn ConnectEndpoint>>, SettingsError> {
         let is_socket = connection.servers.iter().any(|server| server.starts_with("unix:"));
         if matches!(route, Route::Direct) || is_socket {
             return Ok(None);
         }
-        let failed = |error: &dyn std::fmt::Display| EngineError::Tls(error.to_string());
         let read = |path: &Path| {
-            std::fs::read(path).map_err(|error| failed(&format!("{}: {error}", path.display())))
+            std::fs::read(path).map_err(|source| SettingsError::Unreadable { path: path.to_owned(), source })
         };
         let trust = match &connection.ca_file {
-            Some(path) => Trust::from_bundle(&read(path)?).map_err(|error| failed(&error))?,
+            Some(path) => Trust::from_bundle(&read(path)?)?,
             None => Trust::system(),
         };
         let shown: Option<Arc<dyn ResolvesClientCert>> = match &connection.client_files {
             Some((chain, key)) => {
-                let certified = tls::certified_key(&read(chain)?, &read(key)?);
-                Some(Arc::new(SingleCertAndKey::from(certified.map_err(|error| failed(&error))?)))
+                Some(Arc::new(SingleCertAndKey::from(tls::certified_key(&read(chain)?, &read(key)?)?)))
             }
             None => None,
         };
-        let tls = tls::client_config(trust, shown, &[b"h2"]).map_err(|error| failed(&error))?;
+        let tls = tls::client_config(trust, shown, &[b"h2"]).map_err(SettingsError::Tls)?;
         Ok(Some(Arc::new(Self { route: route.clone(), tls })))
     }
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::custom_resources::Client;
 
+mod changed;
 mod conformance;
 mod mistakes;
 

@@ -1,10 +1,11 @@
 //! Webhooks that do what they should not.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::hook::{Reply, patched};
+use crate::hook::{Reply, allowed, patched};
 use crate::world::{GROUP, Kind, MAPS, World, map};
 
 const CONFIG_MAPS: (&str, &str, &str) = ("", "v1", "configmaps");
@@ -106,6 +107,25 @@ async fn a_failed_call_fails_the_write_or_is_ignored() {
             "apiserver_admission_webhook_fail_open_count{name=\"hang.example.com\",type=\"admit\"} 1"
         )
     );
+    world.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_is_made_again_when_the_kept_connection_was_closed() {
+    let mut world = World::start().await;
+    let has_closed = AtomicBool::new(false);
+    world.hook.on("kept", move |request| {
+        let closes = request["name"] == "b" && !has_closed.swap(true, Ordering::SeqCst);
+        if closes { Reply::Close } else { allowed() }
+    });
+    let webhook = world.webhook("kept", "CREATE", CONFIG_MAPS);
+    world.register(Kind::Validating, "c", &[webhook]).await;
+    for name in ["a", "b"] {
+        world.expect(201, "POST", MAPS, map(name)).await;
+    }
+    let calls = world.hook.calls("kept");
+    let calls_for = |name: &str| calls.iter().filter(|call| call["name"] == name).count();
+    assert_eq!((calls_for("a"), calls_for("b")), (1, 2), "{calls:?}");
     world.server.stop().await;
 }
 

@@ -23,13 +23,13 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use serde_json::Value;
 
-use crate::api::{GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError, go_text};
+use crate::api::{GetOptions, GroupResource, GroupVersionKind, Object, Reason, Scope, StatusError, go_text};
 use crate::codec::json::Parts;
 use crate::codec::{DecodeError, stored};
 use crate::context::RequestContext;
 use crate::features::Features;
 use crate::resource::{GatedField, ObjectStrategy, ResourceType, TableColumns, with_unstored_defaults};
-use crate::rest::Storage;
+use crate::rest::{Answer, Getter as _, Storage};
 use crate::schema::Schema;
 use crate::storage::{Interface, NewValue, StoredObject};
 
@@ -146,6 +146,27 @@ impl Store {
     /// Returns the prefix of all keys, without a trailing slash, for example `/registry/pods`.
     pub fn root(&self) -> &str {
         &self.root
+    }
+
+    /// Returns a stored object from the cache; if it is missing there, reads consistently. `None` if there is none.
+    ///
+    /// # Errors
+    /// Fails if the object cannot be read.
+    pub async fn find(
+        &self,
+        context: &RequestContext,
+        name: &str,
+    ) -> Result<Option<StoredObject>, StatusError> {
+        for options in [GetOptions { resource_version: Some(0) }, GetOptions::default()] {
+            match self.get(context, name, &options).await {
+                Ok(Answer::Stored(entry)) => return Ok(Some(entry)),
+                // A store answers with what is stored.
+                Ok(Answer::Object(_) | Answer::Success(_)) => {}
+                Err(failure) if failure.is_not_found() => {}
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(None)
     }
 
     /// Decodes a stored object, including `metadata.resourceVersion`.

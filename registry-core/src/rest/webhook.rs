@@ -63,9 +63,23 @@ pub trait WebhookCaller: Send + Sync + 'static {
 }
 
 /// Error of a call, in the words that clients know from Go: `Post "https://…": dial tcp …`. Retryable.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct WebhookError(pub String);
+#[derive(Debug, thiserror::Error)]
+pub enum WebhookError {
+    /// There is no answer that can be read.
+    #[error("Post {url:?}: {source}")]
+    Unanswered {
+        /// The URL.
+        url: String,
+        /// The reason.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The status of the answer is not one of success; the text is the webhook's, or describes the status.
+    #[error("{0}")]
+    Refused(String),
+    /// A call of a service that a kubeconfig names failed.
+    #[error(transparent)]
+    Service(Box<dyn std::error::Error + Send + Sync>),
+}
 
 /// A caller without a network: for maps that are installed without a server.
 #[derive(Clone, Copy, Debug, Default)]
@@ -91,6 +105,9 @@ impl fmt::Display for WebhookTarget {
 #[async_trait]
 impl WebhookCaller for NoWebhooks {
     async fn call(&self, call: WebhookCall<'_>) -> Result<Bytes, WebhookError> {
-        Err(WebhookError(format!("Post {:?}: no webhooks can be called", call.config.target.to_string())))
+        Err(WebhookError::Unanswered {
+            url: call.config.target.to_string(),
+            source: "no webhooks can be called".into(),
+        })
     }
 }

@@ -62,18 +62,11 @@ impl Lookup {
     /// Like [`get`](Self::get), without decoding the object.
     async fn entry(&self, namespace: &str, name: &str) -> Result<Option<StoredObject>, StatusError> {
         let context = RequestContext::system(namespace);
-        for options in [GetOptions { resource_version: Some(0) }, GetOptions::default()] {
-            match self.store.get(&context, name, &options).await {
-                Ok(Answer::Stored(entry)) => return Ok(Some(entry)),
-                // A store answers with what is stored.
-                Ok(Answer::Object(_) | Answer::Success(_)) => {}
-                Err(failure) if failure.is_not_found() => {}
-                // No object has such a name.
-                Err(failure) if failure.reason == Reason::BadRequest => return Ok(None),
-                Err(failure) => return Err(failure),
-            }
+        match self.store.find(&context, name).await {
+            // No object has such a name.
+            Err(failure) if failure.reason == Reason::BadRequest => Ok(None),
+            found => found,
         }
-        Ok(None)
     }
 
     /// Returns all objects, from the cache.

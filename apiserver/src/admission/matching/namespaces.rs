@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use registry_core::RequestContext;
 use registry_core::api::selector::{LabelSelector, SelectorError};
-use registry_core::api::{GetOptions, Object, StatusError};
+use registry_core::api::{Object, StatusError};
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::resource::Resource as _;
-use registry_core::rest::{Answer, Getter as _};
 use registry_core::storage::StoredObject;
 use resources::api::core::namespaces::Namespaces as NamespacesResource;
 
@@ -77,17 +76,7 @@ impl Namespaces {
         let missing = || StatusError::not_found(NAMESPACES, name);
         let store = self.store.as_ref().ok_or_else(missing)?;
         let context = RequestContext::system("");
-        let cached = store.get(&context, name, &GetOptions { resource_version: Some(0) }).await;
-        let answer = match cached {
-            Err(failure) if failure.is_not_found() => store.get(&context, name, &GetOptions::default()).await,
-            answer => answer,
-        };
-        match answer {
-            Ok(Answer::Stored(entry)) => Ok(entry),
-            // A store answers with what is stored.
-            Ok(Answer::Object(_) | Answer::Success(_)) => Err(missing()),
-            Err(failure) if failure.is_not_found() => Err(failure),
-            Err(failure) => Err(StatusError::internal(failure.message)),
-        }
+        let found = store.find(&context, name).await;
+        found.map_err(|failure| StatusError::internal(failure.message))?.ok_or_else(missing)
     }
 }

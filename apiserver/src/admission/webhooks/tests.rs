@@ -45,7 +45,7 @@ impl WebhookCaller for Answering {
     async fn call(&self, call: WebhookCall<'_>) -> Result<Bytes, WebhookError> {
         let review: Value = serde_json::from_slice(&call.body).unwrap();
         let response = self.0.lock().clone();
-        let mut response = response.ok_or_else(|| WebhookError("no answer".to_owned()))?;
+        let mut response = response.ok_or_else(|| WebhookError::Refused("no answer".to_owned()))?;
         response["uid"] = review["request"]["uid"].clone();
         let review =
             json!({"apiVersion": review["apiVersion"], "kind": "AdmissionReview", "response": response});

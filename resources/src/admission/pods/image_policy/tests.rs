@@ -21,7 +21,7 @@ impl WebhookCaller for Service {
         assert_eq!(review["kind"], "ImageReview");
         let image = review["spec"]["containers"][0]["image"].as_str().unwrap();
         if image == "lost" {
-            return Err(WebhookError("Post: no answer".to_owned()));
+            return Err(WebhookError::Refused("Post: no answer".to_owned()));
         }
         let status = json!({"allowed": image == "good", "reason": "unsigned"});
         Ok(Bytes::from(json!({"status": status}).to_string()))
