@@ -10,12 +10,15 @@ mod etcd;
 mod faults;
 mod history;
 mod kinds;
+mod material;
 mod process;
 mod proxy;
 mod recorder;
 mod reflector;
 mod report;
+mod rights;
 mod round;
+mod upkeep;
 mod worker;
 
 use std::path::PathBuf;
@@ -145,6 +148,9 @@ async fn run_stores(options: &Options) -> Result<(), Failure> {
         reports.push_str(&report.text(*store, servers, &injector, begun.elapsed()));
         if report.violations() > 0 {
             problems.push(format!("{}: {} violations", store.name(), report.violations()));
+        }
+        for change in report.missing() {
+            problems.push(format!("{}: {change} was not made while there were faults", store.name()));
         }
         for fault in injector.missing() {
             problems.push(format!(
