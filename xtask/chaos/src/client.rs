@@ -58,6 +58,8 @@ pub(crate) struct Request {
 /// A whole answer.
 pub(crate) struct Reply {
     pub(crate) status: u16,
+    /// Whether the server names the time after which it is to be asked again.
+    pub(crate) has_retry_after: bool,
     /// The JSON value; answers in another form are a text.
     pub(crate) body: Value,
 }
@@ -157,6 +159,7 @@ impl Client {
                 Err(error) => return Err(without_answer(&error.into_error())),
             };
             let status = response.status().as_u16();
+            let has_retry_after = response.headers().contains_key("retry-after");
             let media_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
             let is_json = media_type.is_some_and(|media_type| media_type.starts_with("application/json"));
             let bytes =
@@ -166,7 +169,7 @@ impl Client {
                 Some(parsed) => parsed.map_err(|error| RequestError::NoAnswer(error.into()))?,
                 None => text(),
             };
-            Ok(Reply { status, body })
+            Ok(Reply { status, has_retry_after, body })
         };
         let reply = match timeout(self.patience, exchange).await {
             Ok(reply) => reply?,

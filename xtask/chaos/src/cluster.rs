@@ -62,6 +62,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) servers: usize,
     pub(crate) program: &'a Path,
     pub(crate) directory: &'a Path,
+    /// Further flags of the servers.
+    pub(crate) flags: &'a [(&'static str, &'static str)],
 }
 
 // === impl Store ===
@@ -198,6 +200,7 @@ fn server(plan: &Plan<'_>, network: &Network, index: usize) -> Process {
         flags.push(("etcd-servers", urls.join(",")));
         flags.push(("etcd-compaction-interval", "0s".to_owned()));
     }
+    flags.extend(plan.flags.iter().map(|(name, value)| (*name, (*value).to_owned())));
     let arguments = flags.into_iter().map(|(name, value)| format!("--{name}={value}")).collect();
     Process::new(&name, plan.program, arguments, plan.directory)
 }

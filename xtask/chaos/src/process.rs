@@ -83,6 +83,21 @@ impl Process {
         self.signal(Signal::CONT).map(|_| ())
     }
 
+    /// Ends it with SIGTERM, and waits until it has ended, without an error.
+    pub(crate) async fn end(&mut self) -> Result<(), Failure> {
+        self.signal(Signal::TERM)?;
+        let child = self.child.as_mut().ok_or("the process was not started")?;
+        let asked = Instant::now();
+        while asked.elapsed() < Duration::from_mins(2) {
+            match child.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(format!("{} ended with {status}", self.name).into()),
+                None => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+        Err(format!("{} did not end", self.name).into())
+    }
+
     /// Limits the size of the files that it writes, as a full disk does; without a size, lifts the limit.
     pub(crate) fn limit_files(&mut self, size: Option<u64>) -> Result<(), Failure> {
         let id = self.signal(Signal::CONT)?;
