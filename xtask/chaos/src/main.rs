@@ -146,14 +146,15 @@ async fn run_stores(options: &Options) -> Result<(), Failure> {
             )
             .into());
         }
+        let of_store = |failure: Failure| format!("{}: {failure}", store.name());
         if let Some(restarts) = options.rolling {
-            reports.push_str(&roll(options, *store, servers, restarts).await?);
+            reports.push_str(&roll(options, *store, servers, restarts).await.map_err(of_store)?);
             continue;
         }
         let faults = if options.faults.is_empty() { possible } else { options.faults.clone() };
         let mut injector = Injector::new(faults, options.seed);
         let begun = Instant::now();
-        let report = run_store(options, *store, servers, &mut injector).await?;
+        let report = run_store(options, *store, servers, &mut injector).await.map_err(of_store)?;
         reports.push_str(&report.text(*store, servers, &injector, begun.elapsed()));
         if report.violations() > 0 {
             problems.push(format!("{}: {} violations", store.name(), report.violations()));
