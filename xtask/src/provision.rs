@@ -43,7 +43,7 @@ impl Programs {
         match &chromium {
             Some(path) => println!("browser: {}", path.display()),
             None => {
-                println!("browser: NONE: the test of a dashboard in a browser is left out; install chromium")
+                println!("browser: NONE: the test of a dashboard in a browser is left out; install chromium");
             }
         }
         let nextest = runs(Command::new("cargo").args(["nextest", "--version"]));

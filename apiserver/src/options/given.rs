@@ -56,13 +56,6 @@ impl Options {
             value != defaults.collect::<Vec<_>>().join(",")
         })
     }
-}
-
-impl GivenFlags {
-    /// Returns all flags and their values, as [`Options::flags`].
-    pub(crate) fn all(&self) -> BTreeMap<String, String> {
-        self.chosen(|_, _| true)
-    }
 
     /// Returns the flags whose files a message names, if it does not name the flags itself.
     pub(crate) fn flags_of_files_in(&self, message: &str) -> Vec<String> {
@@ -74,6 +67,13 @@ impl GivenFlags {
         };
         let named = self.changed_flags().into_iter().filter(|(_, value)| is_named(value));
         named.map(|(name, _)| format!("--{name}")).filter(|flag| !words.contains(&flag.as_str())).collect()
+    }
+}
+
+impl GivenFlags {
+    /// Returns all flags and their values, as [`Options::flags`].
+    pub(crate) fn all(&self) -> BTreeMap<String, String> {
+        self.chosen(|_, _| true)
     }
 
     /// Returns the flags, by their arguments and values, that are chosen.
@@ -100,7 +100,6 @@ fn has_password(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
 
     #[test]

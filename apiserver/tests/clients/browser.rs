@@ -50,16 +50,16 @@ impl Drop for Browser {
 }
 
 /// Serves the page, and passes on what it has seen. Ends with the process.
-fn serve(listener: TcpListener, seen: Sender<Value>) {
+fn serve(listener: &TcpListener, seen: &Sender<Value>) {
     for stream in listener.incoming().flatten() {
         let seen = seen.clone();
         // Browsers open connections before they need them.
-        std::thread::spawn(move || answer(stream, &seen));
+        std::thread::spawn(move || answer(&stream, &seen));
     }
 }
 
-fn answer(stream: TcpStream, seen: &Sender<Value>) -> std::io::Result<()> {
-    let mut reader = BufReader::new(stream.try_clone()?);
+fn answer(mut stream: &TcpStream, seen: &Sender<Value>) -> std::io::Result<()> {
+    let mut reader = BufReader::new(stream);
     let (mut length, mut line) = (0, String::new());
     while reader.read_line(&mut line)? > 2 {
         if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
@@ -76,7 +76,7 @@ fn answer(stream: TcpStream, seen: &Sender<Value>) -> std::io::Result<()> {
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         PAGE.len()
     );
-    (&stream).write_all(format!("{head}{PAGE}").as_bytes())
+    stream.write_all(format!("{head}{PAGE}").as_bytes())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -100,7 +100,7 @@ async fn a_dashboard_in_a_browser() {
     kubectl.until("auth can-i list configmaps --as=ada", "", "yes").await;
 
     let (send, reports) = channel();
-    std::thread::spawn(move || serve(listener, send));
+    std::thread::spawn(move || serve(&listener, &send));
     let home = tempfile::tempdir().unwrap();
     let url = format!("{origin}/#server={}&other={}&token={TOKEN}", server.url(), other.url());
     let browser = Browser::open(&program, home.path(), &url);

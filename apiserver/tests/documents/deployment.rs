@@ -45,11 +45,9 @@ async fn the_plug_in_of_kubectl_shows_what_the_server_does() {
     assert!(shown.status.success(), "{told}");
     let shown = String::from_utf8(shown.stdout).unwrap();
     let line = |name: &str| {
-        let cells = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-        cells
-            .into_iter()
-            .find(|cells| cells.first() == Some(&name))
-            .unwrap_or_else(|| panic!("{name}: {shown}"))
+        let mut lines = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+        let found = lines.find(|cells| cells.first() == Some(&name));
+        found.unwrap_or_else(|| panic!("{name}: {shown}"))
     };
     assert_eq!(line("version").len(), 2, "{shown}");
     assert!(line("configmaps")[1].parse::<u32>().unwrap() >= 1, "{shown}");

@@ -415,7 +415,7 @@ mod tests {
         let log = FjallLog::open_to_read(directory.path(), options).unwrap();
         let mut visited = Vec::new();
         let problems = crate::embedded::maintenance::damage::scan_past_damage(&log, &mut |revision, _| {
-            visited.push(revision)
+            visited.push(revision);
         });
         assert_eq!(problems.len(), 2, "{problems:?}");
         assert!(visited.len() < 400 && visited.len() > 380, "{} of 400", visited.len());
