@@ -8,6 +8,7 @@
 //! | [`lists`] | each list, and all pages of one, show the state at its revision |
 //! | [`watches`] | watches deliver each change once and in order, and reach the end |
 //! | [`invariants`] | assigned addresses and ports are unique, quotas are kept, at every revision |
+//! | [`refused`] | no write succeeds that an admission policy denies, or whose client has lost its rights |
 //! | [`timeline`] | each revision is one change: the state of all objects at every revision |
 
 mod explain;
@@ -15,6 +16,7 @@ mod invariants;
 mod linear;
 mod lists;
 mod order;
+mod refused;
 #[cfg(test)]
 mod tests;
 mod timeline;
@@ -57,6 +59,12 @@ pub(crate) enum Violation {
     AssignedTwice { scope: String, revision: u64, value: String, first: String, second: String },
     #[error("{scope} at revision {revision}: {objects} objects, the quota is {quota}")]
     QuotaExceeded { scope: String, revision: u64, objects: usize, quota: usize },
+    #[error(
+        "write {id} of {object} took effect, although every server had refused {entry} ones before it began"
+    )]
+    LetThrough { id: u64, object: String, entry: String },
+    #[error("{0}")]
+    Finding(String),
 }
 
 /// The result of the checks.
@@ -72,11 +80,19 @@ pub(crate) struct Verdict {
 pub(crate) fn check(history: &History) -> Verdict {
     let (timeline, mut violations) = Timeline::new(history);
     violations.truncate(SHOWN);
-    let checkers: [fn(&History, &Timeline<'_>) -> Vec<Violation>; 6] =
-        [linear::check, order::check, explain::check, lists::check, watches::check, invariants::check];
+    let checkers: [fn(&History, &Timeline<'_>) -> Vec<Violation>; 7] = [
+        linear::check,
+        order::check,
+        explain::check,
+        lists::check,
+        watches::check,
+        invariants::check,
+        refused::check,
+    ];
     for checker in checkers {
         violations.extend(checker(history, &timeline).into_iter().take(SHOWN));
     }
+    violations.extend(history.findings.iter().take(SHOWN).cloned().map(Violation::Finding));
     let lost = timeline.scopes().filter(|(_, changes)| !changes.is_complete);
     let lost = lost.map(|(scope, _)| format!("{scope}: history was removed before a watch had delivered it"));
     let is_undecided = |violation: &Violation| matches!(violation, Violation::Undecided { .. });

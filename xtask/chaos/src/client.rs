@@ -1,7 +1,8 @@
 //! A client of all servers: HTTP/2 over TLS, one connection to each server for requests and one for each watch.
 
+use std::error::Error as _;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use certificates::any_certificate;
@@ -15,16 +16,23 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use crate::Failure;
 
-/// The token of all clients.
+/// The token of a client that may do everything.
 pub(crate) const TOKEN: &str = "chaos-token";
+
+/// The token of a client that has the rights of a role, until they are revoked.
+pub(crate) const GUEST_TOKEN: &str = "guest-token";
 
 /// Time after which a client no longer waits for an answer, unless it is told otherwise: it notices links on which nothing passes.
 const PATIENCE: Duration = Duration::from_secs(4);
 
-/// Pause after a connection could not be opened.
+/// Time after which a request that is repeated fails for good.
+const LONGEST: Duration = Duration::from_mins(5);
+
+/// Pause after a connection could not be opened, and before a request is repeated.
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// A client. It sends one request at a time.
@@ -36,6 +44,7 @@ pub(crate) struct Client {
 }
 
 /// A request.
+#[derive(Clone)]
 pub(crate) struct Request {
     pub(crate) method: Method,
     /// The path, with its query.
@@ -43,11 +52,14 @@ pub(crate) struct Request {
     /// The media type of the body.
     pub(crate) content_type: &'static str,
     pub(crate) body: Option<Value>,
+    pub(crate) token: &'static str,
 }
 
 /// A whole answer.
 pub(crate) struct Reply {
     pub(crate) status: u16,
+    /// Whether the server names the time after which it is to be asked again.
+    pub(crate) has_retry_after: bool,
     /// The JSON value; answers in another form are a text.
     pub(crate) body: Value,
 }
@@ -58,6 +70,9 @@ pub(crate) enum RequestError {
     /// Nothing was sent.
     #[error("not sent: {0}")]
     NotSent(Failure),
+    /// The server did not act on the request: it said so, or the connection was at its end.
+    #[error("refused: {0}")]
+    Refused(Failure),
     /// It is not known whether the server acts on the request.
     #[error("no answer: {0}")]
     NoAnswer(Failure),
@@ -67,11 +82,20 @@ pub(crate) enum RequestError {
 
 impl Request {
     pub(crate) fn get(path: String) -> Self {
-        Self { method: Method::GET, path, content_type: "application/json", body: None }
+        Self { method: Method::GET, path, content_type: "application/json", body: None, token: TOKEN }
     }
 
     pub(crate) fn with_body(method: Method, path: String, body: Value) -> Self {
-        Self { method, path, content_type: "application/json", body: Some(body) }
+        Self { method, body: Some(body), ..Self::get(path) }
+    }
+
+    pub(crate) fn patch(path: String, content_type: &'static str, body: Value) -> Self {
+        Self { content_type, ..Self::with_body(Method::PATCH, path, body) }
+    }
+
+    /// Sends another token.
+    pub(crate) fn with_token(self, token: &'static str) -> Self {
+        Self { token, ..self }
     }
 }
 
@@ -125,24 +149,63 @@ impl Client {
                 }
             },
         };
+        let request = built(request).map_err(RequestError::NotSent)?;
         let exchange = async {
-            let response = sender.send_request(built(request)?).await?;
+            let response = match sender.try_send_request(request).await {
+                Ok(response) => response,
+                Err(error) if error.message().is_some() => {
+                    return Err(RequestError::Refused(error.into_error().into()));
+                }
+                Err(error) => return Err(without_answer(&error.into_error())),
+            };
             let status = response.status().as_u16();
+            let has_retry_after = response.headers().contains_key("retry-after");
             let media_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
             let is_json = media_type.is_some_and(|media_type| media_type.starts_with("application/json"));
-            let bytes = response.into_body().collect().await?.to_bytes();
+            let bytes =
+                response.into_body().collect().await.map_err(|error| without_answer(&error))?.to_bytes();
             let text = || Value::String(String::from_utf8_lossy(&bytes).into_owned());
-            let body = if is_json { serde_json::from_slice(&bytes)? } else { text() };
-            Ok::<Reply, Failure>(Reply { status, body })
+            let body = match is_json.then(|| serde_json::from_slice(&bytes)) {
+                Some(parsed) => parsed.map_err(|error| RequestError::NoAnswer(error.into()))?,
+                None => text(),
+            };
+            Ok(Reply { status, has_retry_after, body })
         };
         let reply = match timeout(self.patience, exchange).await {
-            Ok(reply) => reply.map_err(RequestError::NoAnswer)?,
+            Ok(reply) => reply?,
             Err(_) => return Err(RequestError::NoAnswer("timeout".into())),
         };
         if let Some(connection) = self.connections.get_mut(server) {
             *connection = Some(sender);
         }
         Ok(reply)
+    }
+
+    /// Sends a request again and again, until the answer is as wanted.
+    ///
+    /// # Errors
+    /// Fails if that takes longer than any fault.
+    pub(crate) async fn until(
+        &mut self,
+        server: usize,
+        request: impl Fn() -> Request,
+        is_wanted: impl Fn(&Reply) -> bool,
+    ) -> Result<Reply, Failure> {
+        let begun = Instant::now();
+        loop {
+            let last = match self.request(server, request()).await {
+                Ok(reply) if is_wanted(&reply) => return Ok(reply),
+                Ok(reply) => reply.reason(),
+                Err(error) => error.to_string(),
+            };
+            if begun.elapsed() > LONGEST {
+                let Request { method, path, .. } = request();
+                return Err(
+                    format!("server-{server} does not answer {method} {path} as it should: {last}").into()
+                );
+            }
+            sleep(AGAIN).await;
+        }
     }
 
     /// Opens a watch on a connection of its own, which lives as long as the returned sender.
@@ -156,12 +219,24 @@ impl Client {
         Ok((sender, response))
     }
 
-    async fn connect(&self, server: usize) -> Result<SendRequest<Full<Bytes>>, Failure> {
+    /// Returns the certificate that a server presents to a new connection.
+    pub(crate) async fn certificate(&self, server: usize) -> Result<Vec<u8>, Failure> {
+        let stream = timeout(self.patience, self.open(server)).await??;
+        let (_, session) = stream.get_ref();
+        let first = session.peer_certificates().and_then(<[_]>::first).ok_or("no certificate")?;
+        Ok(first.to_vec())
+    }
+
+    async fn open(&self, server: usize) -> Result<TlsStream<TcpStream>, Failure> {
         let port = *self.ports.get(server).ok_or("there is no such server")?;
+        let stream = TcpStream::connect(("127.0.0.1", port)).await?;
+        stream.set_nodelay(true)?;
+        Ok(self.connector.connect(ServerName::try_from("127.0.0.1")?, stream).await?)
+    }
+
+    async fn connect(&self, server: usize) -> Result<SendRequest<Full<Bytes>>, Failure> {
         let connecting = async {
-            let stream = TcpStream::connect(("127.0.0.1", port)).await?;
-            stream.set_nodelay(true)?;
-            let stream = self.connector.connect(ServerName::try_from("127.0.0.1")?, stream).await?;
+            let stream = self.open(server).await?;
             let (sender, connection) =
                 http2::Builder::new(TokioExecutor::new()).handshake(TokioIo::new(stream)).await?;
             tokio::spawn(connection);
@@ -171,12 +246,26 @@ impl Client {
     }
 }
 
+/// Returns the meaning of an error of a connection. A server that ends names the last request that it acts on, and refuses those behind
+/// it, which the client libraries then send elsewhere.
+fn without_answer(error: &hyper::Error) -> RequestError {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(reason) = source {
+        text = format!("{text}: {reason}");
+        source = reason.source();
+    }
+    let is_refused = ["refused stream", "not a result of an error"].iter().any(|known| text.contains(known));
+    let failure: Failure = text.into();
+    if is_refused { RequestError::Refused(failure) } else { RequestError::NoAnswer(failure) }
+}
+
 fn built(request: Request) -> Result<hyper::Request<Full<Bytes>>, Failure> {
     let body = request.body.map(|body| body.to_string()).unwrap_or_default();
     Ok(hyper::Request::builder()
         .method(request.method)
         .uri(format!("https://127.0.0.1{}", request.path))
-        .header("authorization", format!("Bearer {TOKEN}"))
+        .header("authorization", format!("Bearer {}", request.token))
         .header("accept", "application/json")
         .header("content-type", request.content_type)
         .body(Full::new(Bytes::from(body)))?)

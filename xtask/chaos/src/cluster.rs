@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::client::{Client, Request, TOKEN};
+use crate::client::{Client, GUEST_TOKEN, Request, TOKEN};
 use crate::kinds::TIME_TO_LIVE;
+use crate::material;
 use crate::process::{Process, free_ports};
 use crate::proxy::Proxy;
+use crate::rights::GUEST;
 use crate::{Failure, etcd};
 
 /// Maximum time until servers and etcd answer after a start.
@@ -44,6 +46,8 @@ pub(crate) struct Network {
     /// The ports of the servers and the members, without a proxy.
     server_ports: Vec<u16>,
     pub(crate) member_ports: Vec<u16>,
+    /// The directory of the servers' files.
+    pub(crate) directory: PathBuf,
 }
 
 /// The processes.
@@ -58,6 +62,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) servers: usize,
     pub(crate) program: &'a Path,
     pub(crate) directory: &'a Path,
+    /// Further flags of the servers.
+    pub(crate) flags: &'a [(&'static str, &'static str)],
 }
 
 // === impl Store ===
@@ -95,6 +101,7 @@ impl Cluster {
             peers: Vec::new(),
             server_ports,
             member_ports,
+            directory: plan.directory.to_owned(),
         };
         for port in &peer_ports {
             network.peers.push(Proxy::start(*port).await?);
@@ -117,7 +124,10 @@ impl Cluster {
     }
 
     async fn start_all(&mut self, directory: &Path) -> Result<(), Failure> {
-        std::fs::write(directory.join("tokens.csv"), format!("{TOKEN},chaos,1,\"system:masters\"\n"))?;
+        let tokens = format!("{TOKEN},chaos,1,\"system:masters\"\n{GUEST_TOKEN},{GUEST},2\n");
+        std::fs::write(directory.join("tokens.csv"), tokens)?;
+        material::write_certificate(directory)?;
+        material::write_keys(directory, &[material::new_key(&mut fastrand::Rng::new())])?;
         self.processes.members.iter_mut().try_for_each(Process::start)?;
         self.network.await_members().await?;
         self.processes.servers.iter_mut().try_for_each(Process::start)?;
@@ -161,11 +171,17 @@ fn server(plan: &Plan<'_>, network: &Network, index: usize) -> Process {
     let name = format!("server-{index}");
     let data = plan.directory.join(&name).display().to_string();
     let tokens = plan.directory.join("tokens.csv").display().to_string();
+    let certificate = material::certificate_file(plan.directory).display().to_string();
+    let keys = material::keys_file(plan.directory).display().to_string();
     let port = network.server_ports.get(index).copied().unwrap_or_default().to_string();
     let mut flags = vec![
         ("data-dir", data),
         ("token-auth-file", tokens),
         ("secure-port", port),
+        ("tls-cert-file", certificate.clone()),
+        ("tls-private-key-file", certificate),
+        ("encryption-provider-config", keys),
+        ("encryption-provider-config-automatic-reload", "true".to_owned()),
         ("controllers", "resourcequota-controller".to_owned()),
         // Few of each, so that they are given again soon after they are returned.
         ("service-cluster-ip-range", "10.0.0.0/28".to_owned()),
@@ -184,6 +200,7 @@ fn server(plan: &Plan<'_>, network: &Network, index: usize) -> Process {
         flags.push(("etcd-servers", urls.join(",")));
         flags.push(("etcd-compaction-interval", "0s".to_owned()));
     }
+    flags.extend(plan.flags.iter().map(|(name, value)| (*name, (*value).to_owned())));
     let arguments = flags.into_iter().map(|(name, value)| format!("--{name}={value}")).collect();
     Process::new(&name, plan.program, arguments, plan.directory)
 }

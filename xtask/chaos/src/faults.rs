@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use serde_json::json;
 use tokio::time::sleep;
 
-use crate::client::Request;
+use crate::client::{Reply, Request};
 use crate::cluster::{Cluster, Network, Processes, Store};
 use crate::history::FaultRecord;
 use crate::process::Process;
@@ -19,6 +20,12 @@ use crate::{Failure, etcd};
 
 /// Maximum number of times that a kind of fault is injected after the last round, until its effect is seen.
 const TRIES: usize = 3;
+
+/// Maximum size of files on a full disk: less than the store has written.
+const FULL: u64 = 1024;
+
+/// Number of writes after which a full disk must have been noticed.
+const FILLING_WRITES: u64 = 50;
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -33,6 +40,8 @@ pub(crate) enum Fault {
     StopMember,
     /// SIGKILL of the leader of etcd.
     KillLeader,
+    /// A server cannot write to its files, as on a full disk.
+    FillDisk,
     /// SIGKILL of all servers and all members at once.
     RestartAll,
     /// Connections between clients and a server are closed.
@@ -77,13 +86,25 @@ struct Injection<'a> {
     targets: &'a [Target],
 }
 
+/// Returns a write that changes an object that no check looks at.
+fn filler() -> Request {
+    let path = "/api/v1/namespaces/default/configmaps/filler?fieldManager=filler&force=true";
+    let data = json!({ "number": fastrand::u64(..).to_string(), "filler": "x".repeat(20_000) });
+    let object =
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "filler" }, "data": data });
+    Request::patch(path.to_owned(), "application/apply-patch+yaml", object)
+}
+
 // === impl Fault ===
 
 impl Fault {
     /// Returns all kinds that a store can have.
     pub(crate) fn all_for(store: Store) -> Vec<Self> {
         let all = <Self as clap::ValueEnum>::value_variants().iter().copied();
-        all.filter(|fault| fault.needed_members() <= store.members()).collect()
+        let is_possible = |fault: &Self| fault.needed_members() <= store.members();
+        // Without an etcd, the server has the store.
+        let all = all.filter(|fault| *fault != Self::FillDisk || store == Store::Embedded);
+        all.filter(is_possible).collect()
     }
 
     /// Returns the number of members of etcd without which there is no such fault.
@@ -110,6 +131,7 @@ impl Fault {
                 | Self::KillMember
                 | Self::StopMember
                 | Self::KillLeader
+                | Self::FillDisk
                 | Self::RestartAll
         )
     }
@@ -243,6 +265,16 @@ impl Injection<'_> {
                 self.network.await_members().await?;
                 Ok(Some(member.name.clone()))
             }
+            Some(Fault::FillDisk) => {
+                let server = processes.servers.first_mut().ok_or("there is no server")?;
+                server.limit_files(Some(FULL))?;
+                let refused = self.fill().await;
+                sleep(self.time(1000)).await;
+                server.limit_files(None)?;
+                let mut client = self.network.direct_client()?;
+                client.until(0, filler, Reply::is_success).await?;
+                Ok(refused?.map(|message| format!("{}: {message}", server.name)))
+            }
             Some(Fault::RestartAll) => {
                 for process in processes.servers.iter_mut().chain(&mut processes.members) {
                     process.kill()?;
@@ -255,6 +287,19 @@ impl Injection<'_> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// Writes until a write is refused because files cannot grow, and returns the message.
+    async fn fill(&self) -> Result<Option<String>, Failure> {
+        let mut client = self.network.direct_client()?;
+        for _ in 0..FILLING_WRITES {
+            if let Ok(reply) = client.request(0, filler()).await
+                && reply.status >= 500
+            {
+                return Ok(Some(reply.reason()));
+            }
+        }
+        Ok(None)
     }
 
     /// Kills a process, or stops it, for a time.

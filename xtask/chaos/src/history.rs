@@ -45,6 +45,18 @@ pub(crate) struct Scope {
     /// The time after which the server deletes objects, in nanoseconds. Clients delete none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) time_to_live: Option<u64>,
+    /// The writes that every server refuses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) refused: Vec<Refused>,
+}
+
+/// Writes that every server refuses: by an admission policy, or because the client's rights were revoked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Refused {
+    /// The entry that such writes set to their number.
+    pub(crate) entry: String,
+    /// The time from which on none may succeed: each server had refused one.
+    pub(crate) since: u64,
 }
 
 /// A change that a client asked for.
@@ -220,6 +232,10 @@ enum Line {
     Fault(FaultRecord),
     /// The revision that each reflector had to reach.
     Goal(Goal),
+    /// A broken promise that a client noticed by itself.
+    Finding {
+        text: String,
+    },
 }
 
 /// A fault that was injected.
@@ -250,6 +266,34 @@ pub(crate) struct History {
     pub(crate) watches: Vec<Watch>,
     pub(crate) faults: Vec<FaultRecord>,
     pub(crate) goals: Vec<Goal>,
+    /// Broken promises that clients noticed by themselves.
+    pub(crate) findings: Vec<String>,
+}
+
+// === impl Action ===
+
+impl Action {
+    /// Returns the entries that it writes.
+    pub(crate) fn entries(&self) -> Option<&Entries> {
+        match self {
+            Self::Create { entries }
+            | Self::Replace { entries, .. }
+            | Self::Patch { entries, .. }
+            | Self::Apply { entries } => Some(entries),
+            Self::Delete { .. } => None,
+        }
+    }
+
+    /// Returns the entries that it writes.
+    pub(crate) fn entries_mut(&mut self) -> Option<&mut Entries> {
+        match self {
+            Self::Create { entries }
+            | Self::Replace { entries, .. }
+            | Self::Patch { entries, .. }
+            | Self::Apply { entries } => Some(entries),
+            Self::Delete { .. } => None,
+        }
+    }
 }
 
 // === impl Write ===
@@ -302,6 +346,7 @@ impl History {
         self.watches.iter().try_for_each(|line| write(Line::Watch(line.clone())))?;
         self.faults.iter().try_for_each(|line| write(Line::Fault(line.clone())))?;
         self.goals.iter().try_for_each(|line| write(Line::Goal(line.clone())))?;
+        self.findings.iter().try_for_each(|text| write(Line::Finding { text: text.clone() }))?;
         Ok(file.flush()?)
     }
 
@@ -320,6 +365,7 @@ impl History {
                 Line::Watch(watch) => history.watches.push(watch),
                 Line::Fault(fault) => history.faults.push(fault),
                 Line::Goal(goal) => history.goals.push(goal),
+                Line::Finding { text } => history.findings.push(text),
             }
         }
         Ok(history)

@@ -18,6 +18,8 @@ pub(crate) enum Kind {
     Widget,
     /// The entries are annotations. The server assigns an address and a node port.
     Service,
+    /// The entries are annotations.
+    Lease,
     /// The entries are annotations. Only created, and deleted by the server after a time.
     Event,
 }
@@ -31,6 +33,7 @@ impl Kind {
     fn version(self) -> &'static str {
         match self {
             Self::Widget => "chaos.example.dev/v1",
+            Self::Lease => "coordination.k8s.io/v1",
             Self::ConfigMap | Self::Service | Self::Event => "v1",
         }
     }
@@ -40,6 +43,7 @@ impl Kind {
             Self::ConfigMap => "ConfigMap",
             Self::Widget => "Widget",
             Self::Service => "Service",
+            Self::Lease => "Lease",
             Self::Event => "Event",
         }
     }
@@ -49,6 +53,7 @@ impl Kind {
             Self::ConfigMap => "configmaps",
             Self::Widget => "widgets",
             Self::Service => "services",
+            Self::Lease => "leases",
             Self::Event => "events",
         }
     }
@@ -57,7 +62,7 @@ impl Kind {
     pub(crate) fn collection(self, namespace: &str) -> String {
         let plural = self.plural();
         match self {
-            Self::Widget => format!("/apis/chaos.example.dev/v1/namespaces/{namespace}/{plural}"),
+            Self::Widget | Self::Lease => format!("/apis/{}/namespaces/{namespace}/{plural}", self.version()),
             _ => format!("/api/v1/namespaces/{namespace}/{plural}"),
         }
     }
@@ -67,13 +72,13 @@ impl Kind {
         match self {
             Self::ConfigMap => "/data",
             Self::Widget => "/spec",
-            Self::Service | Self::Event => "/metadata/annotations",
+            Self::Service | Self::Lease | Self::Event => "/metadata/annotations",
         }
     }
 
     /// Whether an update of an object that does not exist creates it.
     pub(crate) fn creates_on_update(self) -> bool {
-        self == Self::Service
+        matches!(self, Self::Service | Self::Lease)
     }
 
     /// Returns a whole object.
@@ -131,21 +136,31 @@ impl Kind {
 
 /// Returns the definition of [`Kind::Widget`].
 pub(crate) fn definition() -> Value {
+    definition_for("widgets", "Widget").1
+}
+
+/// Returns the group and the definition of a kind with the schema of [`Kind::Widget`].
+pub(crate) fn definition_for(plural: &str, kind: &str) -> (&'static str, Value) {
+    const GROUP: &str = "chaos.example.dev";
     let entries = json!({ "type": "object", "additionalProperties": { "type": "string" } });
     let schema = json!({ "type": "object", "properties": { "spec": entries } });
-    json!({
+    let names = json!({
+        "plural": plural, "singular": kind.to_lowercase(), "kind": kind, "listKind": format!("{kind}List"),
+    });
+    let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": { "name": "widgets.chaos.example.dev" },
+        "metadata": { "name": format!("{plural}.{GROUP}") },
         "spec": {
-            "group": "chaos.example.dev",
+            "group": GROUP,
             "scope": "Namespaced",
-            "names": { "plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList" },
+            "names": names,
             "versions": [
                 { "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": schema } }
             ],
         },
-    })
+    });
+    (GROUP, definition)
 }
 
 /// Adds the members of another object, recursively.

@@ -10,12 +10,16 @@ mod etcd;
 mod faults;
 mod history;
 mod kinds;
+mod material;
 mod process;
 mod proxy;
 mod recorder;
 mod reflector;
 mod report;
+mod rights;
+mod rolling;
 mod round;
+mod upkeep;
 mod worker;
 
 use std::path::PathBuf;
@@ -68,6 +72,10 @@ struct Options {
     /// The faults [default: all that the store can have]
     #[arg(long, value_delimiter = ',')]
     faults: Vec<Fault>,
+    /// Restart the servers in turn this number of times, as an upgrade does, and inject no faults: each request has to succeed, or
+    /// to be refused such that client libraries repeat it.
+    #[arg(long, value_name = "RESTARTS", conflicts_with = "rounds")]
+    rolling: Option<u64>,
     /// The directory in which histories and logs of failed rounds are kept.
     #[arg(long, default_value = "target/chaos")]
     output: PathBuf,
@@ -138,13 +146,21 @@ async fn run_stores(options: &Options) -> Result<(), Failure> {
             )
             .into());
         }
+        let of_store = |failure: Failure| format!("{}: {failure}", store.name());
+        if let Some(restarts) = options.rolling {
+            reports.push_str(&roll(options, *store, servers, restarts).await.map_err(of_store)?);
+            continue;
+        }
         let faults = if options.faults.is_empty() { possible } else { options.faults.clone() };
         let mut injector = Injector::new(faults, options.seed);
         let begun = Instant::now();
-        let report = run_store(options, *store, servers, &mut injector).await?;
+        let report = run_store(options, *store, servers, &mut injector).await.map_err(of_store)?;
         reports.push_str(&report.text(*store, servers, &injector, begun.elapsed()));
         if report.violations() > 0 {
             problems.push(format!("{}: {} violations", store.name(), report.violations()));
+        }
+        for change in report.missing() {
+            problems.push(format!("{}: {change} was not made while there were faults", store.name()));
         }
         for fault in injector.missing() {
             problems.push(format!(
@@ -158,6 +174,24 @@ async fn run_stores(options: &Options) -> Result<(), Failure> {
     if problems.is_empty() { Ok(()) } else { Err(problems.join("\n").into()) }
 }
 
+/// Restarts servers in turn, and returns the report.
+async fn roll(options: &Options, store: Store, servers: usize, restarts: u64) -> Result<String, Failure> {
+    if servers < 2 {
+        return Err("--rolling needs two servers at least, which the embedded store does not have".into());
+    }
+    std::fs::create_dir_all(&options.output)?;
+    let directory = tempfile::Builder::new().prefix("orlop-chaos-").tempdir()?;
+    let (program, directory_path) = (&options.server, directory.path());
+    let plan = cluster::Plan { store, servers, program, directory: directory_path, flags: &rolling::FLAGS };
+    let plan =
+        rolling::Plan { cluster: &plan, clients: options.clients.into(), seed: options.seed, restarts };
+    let report = rolling::run(&plan).await;
+    if report.is_err() {
+        keep_logs(directory.path(), options, store)?;
+    }
+    report
+}
+
 async fn run_store(
     options: &Options,
     store: Store,
@@ -166,7 +200,8 @@ async fn run_store(
 ) -> Result<Report, Failure> {
     std::fs::create_dir_all(&options.output)?;
     let directory = tempfile::Builder::new().prefix("orlop-chaos-").tempdir()?;
-    let plan = cluster::Plan { store, servers, program: &options.server, directory: directory.path() };
+    let plan =
+        cluster::Plan { store, servers, program: &options.server, directory: directory.path(), flags: &[] };
     let outcome = async {
         let mut cluster = Cluster::start(&plan).await?;
         let mut report = Report::default();

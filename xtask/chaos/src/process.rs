@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
 
 use crate::Failure;
 
@@ -31,7 +31,10 @@ impl Process {
 
     pub(crate) fn start(&mut self) -> Result<(), Failure> {
         let log = OpenOptions::new().create(true).append(true).open(&self.log)?;
-        let child = Command::new(&self.program)
+        // A file that reaches a size limit is an error instead of a fatal signal.
+        let child = Command::new("sh")
+            .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
+            .arg(&self.program)
             .args(&self.arguments)
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
@@ -78,6 +81,29 @@ impl Process {
     /// Continues it with SIGCONT.
     pub(crate) fn resume(&mut self) -> Result<(), Failure> {
         self.signal(Signal::CONT).map(|_| ())
+    }
+
+    /// Ends it with SIGTERM, and waits until it has ended, without an error.
+    pub(crate) async fn end(&mut self) -> Result<(), Failure> {
+        self.signal(Signal::TERM)?;
+        let child = self.child.as_mut().ok_or("the process was not started")?;
+        let asked = Instant::now();
+        while asked.elapsed() < Duration::from_mins(2) {
+            match child.try_wait()? {
+                Some(status) if status.success() => return Ok(()),
+                Some(status) => return Err(format!("{} ended with {status}", self.name).into()),
+                None => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
+        }
+        Err(format!("{} did not end", self.name).into())
+    }
+
+    /// Limits the size of the files that it writes, as a full disk does; without a size, lifts the limit.
+    pub(crate) fn limit_files(&mut self, size: Option<u64>) -> Result<(), Failure> {
+        let id = self.signal(Signal::CONT)?;
+        let pid = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or("not a process id")?;
+        prlimit(Some(pid), Resource::Fsize, Rlimit { current: size, maximum: None })?;
+        Ok(())
     }
 
     fn signal(&mut self, signal: Signal) -> Result<u32, Failure> {

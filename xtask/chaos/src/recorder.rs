@@ -21,6 +21,8 @@ pub(crate) struct Target {
     pub(crate) from: u64,
     /// The revision that its witness reached: the reflector without which the history is not complete.
     pub(crate) witnessed: AtomicU64,
+    /// Whether a part of the writes are ones that servers have to refuse.
+    pub(crate) has_denials: bool,
 }
 
 /// Records the history of a round.
@@ -39,7 +41,13 @@ impl Target {
         let scope = format!("{}/{namespace}", kind.plural());
         let names = (0..names).map(|index| format!("object-{index}")).collect();
         let namespace = namespace.to_owned();
-        Self { kind, namespace, scope, names, from: 0, witnessed: AtomicU64::new(0) }
+        let (witnessed, has_denials) = (AtomicU64::new(0), false);
+        Self { kind, namespace, scope, names, from: 0, witnessed, has_denials }
+    }
+
+    /// Makes a part of the writes such that servers have to refuse them.
+    pub(crate) fn with_denials(self) -> Self {
+        Self { has_denials: true, ..self }
     }
 
     /// Returns the path of the collection.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::cluster::Store;
 use crate::faults::Injector;
 use crate::round::Outcome;
+use crate::upkeep::Work;
 
 /// Number of reasons of failed requests that are shown.
 const SHOWN: usize = 8;
@@ -51,6 +52,11 @@ impl Report {
         total.watches += outcome.watches;
         total.relists += outcome.relists;
         total.expired += outcome.expired;
+        total.refused += outcome.refused;
+        total.revoked = total.revoked.max(outcome.revoked);
+        for (change, count) in outcome.changes {
+            *total.changes.entry(change).or_default() += count;
+        }
         total.violations.extend(outcome.violations);
         for (reason, count) in outcome.failed {
             *total.failed.entry(reason).or_default() += count;
@@ -60,6 +66,11 @@ impl Report {
     /// Returns the number of violations.
     pub(crate) fn violations(&self) -> usize {
         self.total.violations.len()
+    }
+
+    /// Returns the changes that were never made while there were faults.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = &'static str> {
+        Work::ALL.iter().map(|work| work.name()).filter(|name| !self.total.changes.contains_key(name))
     }
 
     /// Returns the text of the whole.
@@ -85,6 +96,7 @@ impl Report {
             ("watch events", total.events),
             ("lists after lost history", total.relists),
             ("objects expired", total.expired),
+            ("writes refused for good", total.refused),
             ("checked in part", total.in_part.len()),
             ("faults", total.faults),
         ];
@@ -95,6 +107,11 @@ impl Report {
         for (fault, count) in &injector.injected {
             let _ = writeln!(text, "    {:<26} {count:>8}", fault.name());
         }
+        for (change, count) in &total.changes {
+            let _ = writeln!(text, "    {change:<26} {count:>8}");
+        }
+        let _ =
+            writeln!(text, "  {:<28} {:>8.3}", "longest revocation, seconds", total.revoked.as_secs_f64());
         for fault in injector.missing() {
             let _ = writeln!(text, "    {:<26} never injected", fault.name());
         }

@@ -13,14 +13,18 @@ use tokio::time::sleep;
 
 use crate::Failure;
 use crate::check::{self, Verdict, Violation};
-use crate::client::{Client, Request};
+use crate::client::{Client, Reply, Request};
 use crate::cluster::Cluster;
 use crate::faults::Injector;
-use crate::history::{Action, Answer, Asked, Change, Entries, Goal, History, PatchForm, Scope};
+use crate::history::{
+    Action, Answer, Asked, Change, Entries, FaultRecord, Goal, History, PatchForm, Refused, Scope,
+};
 use crate::kinds::{DEFINITION, Kind, TIME_TO_LIVE, definition};
 use crate::recorder::{Recorder, Target};
 use crate::reflector::{End, Reflector};
-use crate::worker::{Lister, Worker};
+use crate::rights;
+use crate::upkeep::{Upkeep, Work};
+use crate::worker::{Denial, Lister, Worker};
 
 /// The number of the client of the round itself, beside which the numbers of others are small.
 const OWN: usize = 1000;
@@ -62,6 +66,12 @@ pub(crate) struct Outcome {
     /// Lists of reflectors that follow lost history.
     pub(crate) relists: usize,
     pub(crate) faults: usize,
+    /// The changes that were made while there were faults, by their names.
+    pub(crate) changes: BTreeMap<&'static str, u64>,
+    /// The longest time from the end of a revocation until each server acted on it.
+    pub(crate) revoked: Duration,
+    /// Writes that had to be refused, and were.
+    pub(crate) refused: usize,
     /// Requests without a usable answer, by their reason.
     pub(crate) failed: BTreeMap<String, u64>,
     pub(crate) violations: Vec<Violation>,
@@ -91,10 +101,11 @@ pub(crate) async fn run(
     let namespaces = [format!("chaos-{}", plan.number), format!("quota-{}", plan.number)];
     let [free, limited] = &namespaces;
     let mut targets = [
-        Target::new(Kind::ConfigMap, free, 6),
+        Target::new(Kind::ConfigMap, free, 6).with_denials(),
         Target::new(Kind::ConfigMap, limited, 8),
         Target::new(Kind::Widget, free, 4),
         Target::new(Kind::Service, free, 8),
+        Target::new(Kind::Lease, free, 4),
         Target::new(Kind::Event, free, 1),
     ];
     let mut round = Round {
@@ -135,11 +146,41 @@ impl Outcome {
             relists: history.lists.iter().filter(is_relist).filter(of_reflector).count(),
             expired: expired(history),
             faults: history.faults.len(),
+            changes: changes(history),
+            revoked: revoked(history),
+            refused: refused(history),
             failed,
             violations: Vec::new(),
             in_part: Vec::new(),
         }
     }
+}
+
+fn changes(history: &History) -> BTreeMap<&'static str, u64> {
+    let mut changes = BTreeMap::new();
+    for fault in &history.faults {
+        if let Some(work) = Work::ALL.iter().find(|work| work.name() == fault.fault) {
+            *changes.entry(work.name()).or_default() += 1;
+        }
+    }
+    changes
+}
+
+fn revoked(history: &History) -> Duration {
+    let is_revocation = |fault: &&FaultRecord| fault.fault == Work::RevokeRights.name();
+    let times = history.faults.iter().filter(is_revocation).map(|fault| fault.end - fault.start);
+    Duration::from_nanos(times.max().unwrap_or_default())
+}
+
+fn refused(history: &History) -> usize {
+    let entries = [Denial::ByPolicy, Denial::WithoutRights].map(Denial::entry);
+    let is_denied = |write: &&crate::history::Write| {
+        let own = write.id.to_string();
+        let written = write.action.entries();
+        let has = |entry: &&str| written.is_some_and(|written| written.get(*entry) == Some(&own));
+        matches!(write.answer, Answer::Rejected { .. }) && entries.iter().any(has)
+    };
+    history.writes.iter().filter(is_denied).count()
 }
 
 /// Returns the number of objects whose deletion after their time to live was delivered.
@@ -155,21 +196,23 @@ fn expired(history: &History) -> usize {
 impl Round<'_> {
     /// Creates the namespaces, the quota and the definition of the custom resource, and waits until each server has them.
     async fn prepare(&mut self, namespaces: &[String; 2], targets: &mut [Target]) -> Result<(), Failure> {
-        self.ensure(DEFINITION.to_owned(), definition()).await?;
+        rights::ensure(&mut self.client, DEFINITION, &definition()).await?;
         for namespace in namespaces {
             let object =
                 json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": namespace } });
-            self.ensure("/api/v1/namespaces".to_owned(), object).await?;
+            rights::ensure(&mut self.client, "/api/v1/namespaces", &object).await?;
         }
-        let [_, limited] = namespaces;
+        let [free, limited] = namespaces;
         let quotas = format!("/api/v1/namespaces/{limited}/resourcequotas");
         let hard = json!({ "count/configmaps": QUOTA.to_string() });
         let quota = json!({
             "apiVersion": "v1", "kind": "ResourceQuota", "metadata": { "name": "few" }, "spec": { "hard": hard },
         });
-        self.ensure(quotas.clone(), quota).await?;
+        rights::ensure(&mut self.client, &quotas, &quota).await?;
         let has_usage = |body: &Value| body.pointer("/status/used").is_some();
         self.await_all(&format!("{quotas}/few"), has_usage).await?;
+        rights::deny(&mut self.client, self.servers, free).await?;
+        rights::grant(&mut self.client, self.servers, free).await?;
         for target in targets {
             let body = self.await_all(&target.collection(), |_| true).await?;
             let revision = body.pointer("/metadata/resourceVersion").and_then(Value::as_str);
@@ -177,48 +220,21 @@ impl Round<'_> {
             let quota = (target.namespace == *limited).then_some(QUOTA);
             let time_to_live = (target.kind == Kind::Event).then_some(TIME_TO_LIVE.as_nanos());
             let time_to_live = time_to_live.and_then(|time| u64::try_from(time).ok());
-            let scope = Scope { name: target.scope.clone(), quota, from: target.from, time_to_live };
+            let denied = Refused { entry: Denial::ByPolicy.entry().to_owned(), since: self.recorder.now() };
+            let refused = if target.has_denials { vec![denied] } else { Vec::new() };
+            let scope = Scope { name: target.scope.clone(), quota, from: target.from, time_to_live, refused };
             self.recorder.record(|history| history.scopes.push(scope));
         }
         Ok(())
-    }
-
-    /// Creates an object unless it exists.
-    async fn ensure(&mut self, collection: String, object: Value) -> Result<(), Failure> {
-        let begun = Instant::now();
-        loop {
-            let request = Request::with_body(Method::POST, collection.clone(), object.clone());
-            let last = match self.client.request(0, request).await {
-                Ok(reply) if reply.is_success() || reply.status == 409 => return Ok(()),
-                Ok(reply) => reply.reason(),
-                Err(error) => error.to_string(),
-            };
-            if begun.elapsed() > PATIENCE {
-                return Err(format!("cannot create {object} in {collection}: {last}").into());
-            }
-            sleep(Duration::from_millis(100)).await;
-        }
     }
 
     /// Waits until each server answers this path with a body that is as wanted, and returns the last one.
     async fn await_all(&mut self, path: &str, is_wanted: impl Fn(&Value) -> bool) -> Result<Value, Failure> {
         let mut body = Value::Null;
         for server in 0..self.servers {
-            let begun = Instant::now();
-            loop {
-                let last = match self.client.request(server, Request::get(path.to_owned())).await {
-                    Ok(reply) if reply.is_success() && is_wanted(&reply.body) => {
-                        body = reply.body;
-                        break;
-                    }
-                    Ok(reply) => reply.reason(),
-                    Err(error) => error.to_string(),
-                };
-                if begun.elapsed() > PATIENCE {
-                    return Err(format!("server-{server} does not show {path}: {last}").into());
-                }
-                sleep(Duration::from_millis(50)).await;
-            }
+            let get = || Request::get(path.to_owned());
+            let is_wanted = |reply: &Reply| reply.is_success() && is_wanted(&reply.body);
+            body = self.client.until(server, get, is_wanted).await?.body;
         }
         Ok(body)
     }
@@ -255,6 +271,7 @@ impl Round<'_> {
                 reflectors.spawn(reflector.run());
             }
         }
+        let mut upkeep = self.keep_up(cluster, &stopped)?;
         let until = Instant::now() + Duration::from_secs(self.plan.seconds);
         injector.run(cluster, until, &self.targets, &self.recorder).await?;
         if self.plan.number == self.plan.rounds {
@@ -262,6 +279,9 @@ impl Round<'_> {
         }
         stop.send_replace(true);
         while workers.join_next().await.transpose()?.is_some() {}
+        while let Some(made) = upkeep.join_next().await.transpose()? {
+            made?;
+        }
         cluster.check()?;
         cluster.network.await_members().await?;
         cluster.network.await_servers(&mut cluster.processes.servers).await?;
@@ -271,6 +291,30 @@ impl Round<'_> {
         }
         while reflectors.join_next().await.transpose()?.is_some() {}
         self.list_all(cluster).await
+    }
+
+    /// Starts the changes that are made while there are faults.
+    fn keep_up(
+        &self,
+        cluster: &Cluster,
+        stopped: &watch::Receiver<bool>,
+    ) -> Result<JoinSet<Result<(), Failure>>, Failure> {
+        let mut upkeep = JoinSet::new();
+        let target = self.targets.first().ok_or("there is no target")?;
+        for (index, work) in Work::ALL.into_iter().enumerate() {
+            let changes = Upkeep {
+                client: cluster.network.direct_client()?,
+                servers: self.servers,
+                directory: cluster.network.directory.clone(),
+                namespace: target.namespace.clone(),
+                scope: target.scope.clone(),
+                recorder: Arc::clone(&self.recorder),
+                random: fastrand::Rng::with_seed(self.seed(OWN + 1 + index)),
+                stop: stopped.clone(),
+            };
+            upkeep.spawn(changes.run(work));
+        }
+        Ok(upkeep)
     }
 
     /// Returns the seed of a client.
@@ -293,7 +337,7 @@ impl Round<'_> {
                 let patch = Action::Patch { form: PatchForm::Merge, entries: entries() };
                 let actions = if target.kind == Kind::Event { vec![create] } else { vec![patch, create] };
                 for action in actions {
-                    if let Some(revision) = worker.write(target, 0, name, action).await {
+                    if let Some(revision) = worker.write(target, 0, name, action, None).await {
                         let reflectors = (0..REFLECTORS)
                             .map(|number| reflector_index(self.place(target), number))
                             .collect();
@@ -338,19 +382,8 @@ impl Round<'_> {
     /// Removes the objects, whose addresses and ports the next round needs.
     async fn remove_all(&mut self) -> Result<(), Failure> {
         for target in self.targets.iter() {
-            let begun = Instant::now();
-            loop {
-                let delete = Request::with_body(Method::DELETE, target.collection(), json!({}));
-                let last = match self.client.request(0, delete).await {
-                    Ok(reply) if reply.is_success() => break,
-                    Ok(reply) => reply.reason(),
-                    Err(error) => error.to_string(),
-                };
-                if begun.elapsed() > PATIENCE {
-                    return Err(format!("cannot delete {}: {last}", target.scope).into());
-                }
-                sleep(Duration::from_millis(100)).await;
-            }
+            let delete = || Request::with_body(Method::DELETE, target.collection(), json!({}));
+            self.client.until(0, delete, Reply::is_success).await?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
-use crate::client::{Client, Reply, Request, RequestError};
+use crate::client::{Client, GUEST_TOKEN, Reply, Request, RequestError, TOKEN};
 use crate::history::{
     Action, Answer, Asked, Entries, Items, List, PatchForm, Read, Refusal, Version, WRITER, Write,
 };
@@ -33,12 +33,33 @@ pub(crate) struct Worker {
     listed: BTreeMap<String, u64>,
 }
 
+/// A reason for which servers have to refuse a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Denial {
+    /// An admission policy denies it.
+    ByPolicy,
+    /// Its client has no rights, once they are revoked.
+    WithoutRights,
+}
+
 /// The answer to a list that failed.
 #[derive(Debug)]
 pub(crate) enum ListError {
     /// The state is no longer there.
     Gone,
     Failed,
+}
+
+// === impl Denial ===
+
+impl Denial {
+    /// Returns the entry that such writes set to their number.
+    pub(crate) fn entry(self) -> &'static str {
+        match self {
+            Self::ByPolicy => "forbidden",
+            Self::WithoutRights => "revoked",
+        }
+    }
 }
 
 // === impl Worker ===
@@ -82,14 +103,15 @@ impl Worker {
         if target.kind == Kind::Event && self.random.bool() {
             let name = format!("event-{}", self.random.u64(..));
             let entries = Entries::new();
-            self.write(target, server, &name, Action::Create { entries }).await;
+            self.write(target, server, &name, Action::Create { entries }, None).await;
             return;
         }
         let Some(name) = self.random.choice(&target.names).cloned() else { return };
         match self.random.u32(0..100) {
             0..56 if target.kind != Kind::Event => {
                 let action = self.action(target, &name);
-                self.write(target, server, &name, action).await;
+                let denial = self.denial(target);
+                self.write(target, server, &name, action, denial).await;
             }
             0..74 => self.read(target, server, &name).await,
             74..84 => self.list(target, server, Asked::Consistent).await,
@@ -125,6 +147,15 @@ impl Worker {
         }
     }
 
+    /// Chooses whether a write is one that servers have to refuse.
+    fn denial(&mut self, target: &Target) -> Option<Denial> {
+        match self.random.u32(0..100) {
+            0..4 if target.has_denials => Some(Denial::ByPolicy),
+            4..8 if target.has_denials => Some(Denial::WithoutRights),
+            _ => None,
+        }
+    }
+
     fn form(&mut self, kind: Kind) -> PatchForm {
         match self.random.u32(0..3) {
             0 => PatchForm::Json,
@@ -140,17 +171,18 @@ impl Worker {
         server: usize,
         object: &str,
         mut action: Action,
+        denial: Option<Denial>,
     ) -> Option<u64> {
         let id = self.recorder.next_write();
         let own = format!("client-{}", self.index);
-        if let Action::Create { entries }
-        | Action::Replace { entries, .. }
-        | Action::Patch { entries, .. }
-        | Action::Apply { entries } = &mut action
-        {
-            entries.extend([WRITER.to_owned(), own].map(|name| (name, id.to_string())));
+        if let Some(entries) = action.entries_mut() {
+            let denied = denial.map(|denial| denial.entry().to_owned());
+            let names = [WRITER.to_owned(), own].into_iter().chain(denied);
+            entries.extend(names.map(|name| (name, id.to_string())));
         }
-        let request = self.request(target, object, &action);
+        let is_guest = denial == Some(Denial::WithoutRights) && action.entries().is_some();
+        let token = if is_guest { GUEST_TOKEN } else { TOKEN };
+        let request = self.request(target, object, &action).with_token(token);
         let start = self.recorder.now();
         let answered = self.client.request(server, request).await;
         let end = self.recorder.now();
@@ -192,12 +224,7 @@ impl Worker {
     fn request(&self, target: &Target, object: &str, action: &Action) -> Request {
         let collection = target.collection();
         let path = format!("{collection}/{object}");
-        let patch = |path, content_type, body| Request {
-            method: Method::PATCH,
-            path,
-            content_type,
-            body: Some(body),
-        };
+        let patch = Request::patch;
         match action {
             Action::Create { entries } => Request::with_body(
                 Method::POST,

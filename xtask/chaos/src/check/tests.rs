@@ -2,8 +2,8 @@
 
 use super::check;
 use crate::history::{
-    Action, Answer, Asked, Change, Entries, Event, Goal, History, List, PatchForm, Read, Refusal, Scope,
-    Version, WRITER, Watch, Write,
+    Action, Answer, Asked, Change, Entries, Event, Goal, History, List, PatchForm, Read, Refusal, Refused,
+    Scope, Version, WRITER, Watch, Write,
 };
 
 const SCOPE: &str = "configmaps/chaos";
@@ -114,13 +114,20 @@ fn good() -> History {
         Watch { reflector: 500, server: 0, scope, from, events, ended }
     };
     History {
-        scopes: vec![Scope { name: SCOPE.to_owned(), quota: Some(2), from: 10, time_to_live: None }],
+        scopes: vec![Scope {
+            name: SCOPE.to_owned(),
+            quota: Some(2),
+            from: 10,
+            time_to_live: None,
+            refused: Vec::new(),
+        }],
         writes,
         reads,
         lists,
         watches: vec![watch(10, first), watch(13, second)],
         faults: Vec::new(),
         goals: vec![Goal { scope: SCOPE.to_owned(), revision: 16, reflectors: vec![500] }],
+        findings: Vec::new(),
     }
 }
 
@@ -503,4 +510,53 @@ fn an_exceeded_quota_is_refused() {
     refuses("at revision 13: 2 objects, the quota is 1", |history| {
         history.scopes[0].quota = Some(1);
     });
+}
+
+// --- refused writes
+
+/// The last write of the history, as one that a policy denies since a time.
+fn denied(history: &mut History, since: u64, answer: Answer) {
+    history.scopes[0].refused = vec![Refused { entry: "forbidden".to_owned(), since }];
+    let mut action = create(11);
+    action.entries_mut().unwrap().insert("forbidden".to_owned(), "11".to_owned());
+    history.writes.push(write(11, (130, 140), "c", action, answer));
+}
+
+#[test]
+fn a_denied_write_without_effect_is_accepted() {
+    for answer in [Answer::Rejected { reason: "422".to_owned() }, unknown()] {
+        let mut history = good();
+        denied(&mut history, 0, answer);
+        assert_eq!(check(&history).violations, []);
+    }
+}
+
+#[test]
+fn a_write_that_skipped_admission_is_refused() {
+    refuses("write 11 of configmaps/chaos/c took effect", |history| {
+        denied(history, 129, done(17, &[11]));
+    });
+}
+
+#[test]
+fn a_denied_write_with_a_late_effect_is_refused() {
+    refuses("write 11 of configmaps/chaos/c took effect", |history| {
+        denied(history, 129, unknown());
+        let mut version = version(17, &[11]);
+        version.entries.insert("forbidden".to_owned(), "11".to_owned());
+        history.reads.push(read((170, 180), "c", Some(version)));
+    });
+}
+
+#[test]
+fn a_write_that_began_before_the_denial_may_take_effect() {
+    let mut history = good();
+    denied(&mut history, 131, done(17, &[11]));
+    let text = format!("{:?}", check(&history).violations);
+    assert!(!text.contains("LetThrough"), "{text}");
+}
+
+#[test]
+fn the_finding_of_a_client_is_a_violation() {
+    refuses("objects remain", |history| history.findings.push("objects remain".to_owned()));
 }
