@@ -27,9 +27,12 @@ pub struct ServiceResolver {
     /// The addresses that services may have.
     reach: BackendReach,
     egress: Egress,
-    /// Services as they were read, by their keys, with the revisions that wrote them.
-    known: Mutex<HashMap<Arc<str>, (Revision, Arc<Object>)>>,
+    /// Services as they were read, by their keys.
+    known: Mutex<HashMap<Arc<str>, Known>>,
 }
+
+/// A service as it was read, and the revision that wrote it.
+type Known = (Revision, Arc<Object>);
 
 // === impl ServiceResolver ===
 

@@ -104,7 +104,7 @@ impl Checked {
                 &egress.control_plane,
             )?)
         };
-        Ok(Self { storage_choice, sampler, metrics, authorization, audit_policy, egress })
+        Ok(Self { storage_choice, sampler, metrics, authorization, egress, audit_policy })
     }
 }
 

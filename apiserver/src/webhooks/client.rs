@@ -46,7 +46,7 @@ pub(super) struct Client {
     url: String,
     /// The value of `Host`.
     host: HeaderValue,
-    client: clients::Client,
+    connections: clients::Client,
     calls: Semaphore,
     /// Whether the log says that the webhook's address is not allowed.
     has_logged_refusal: AtomicBool,
@@ -147,7 +147,7 @@ impl Client {
         Ok(Self {
             host: HeaderValue::from_str(authority)?,
             url: format!("https://{authority}{}", requested_path(uri.path())),
-            client: clients::Client::connecting(settings, connector, &PROTOCOLS)?,
+            connections: clients::Client::connecting(settings, connector, &PROTOCOLS)?,
             calls: Semaphore::new(MAX_CALLS),
             has_logged_refusal: AtomicBool::new(false),
         })
@@ -202,7 +202,7 @@ impl Client {
         let request = request.header(HOST, &self.host).header(USER_AGENT, SERVER_VERSION);
         let request = request.body(Full::new(body.clone()));
         let request = request.map_err(|error| CallFailure::Malformed(error.into()))?;
-        let answered = self.client.send(request).await;
+        let answered = self.connections.send(request).await;
         let failure = answered.as_ref().err().and_then(CallFailure::dial_error);
         if let Some(refused @ DialError::BackendNotAllowed(_)) = failure
             && !self.has_logged_refusal.swap(true, Ordering::Relaxed)
