@@ -166,6 +166,7 @@ async fn operations_are_those_of_custom_resources() {
         "resourceVersion",
         "resourceVersionMatch",
         "sendInitialEvents",
+        "shardSelector",
         "timeoutSeconds",
         "watch",
     ];
