@@ -148,7 +148,7 @@ async fn objects_are_written_as_protobuf_and_shown_as_json() {
     let again = store.guaranteed_update(key, &none, &mut Same, Some(got)).await.unwrap();
     assert_eq!((again.outcome, again.object.revision), (UpdateOutcome::Unchanged, created.revision));
 
-    // What was stored as JSON is read, and is protobuf once it is written again.
+    // An object stored as JSON can be read, and becomes protobuf when it is written again.
     let former = "/registry/pods/default/b";
     fixture.put(former, new_value(&pod("b", "node-2")).bytes).await;
     let got = store.get(former, None).await.unwrap();

@@ -2,8 +2,8 @@
 //!
 //! Everything that is stored belongs to the hub: keys, values, the cache, uid and resource version. Objects are
 //! converted before the hub's store receives them and after it returns them. A function of this process converts an entry
-//! of the hub's cache once for all readers, and the result is kept next to the hub's bytes, as other encodings are. What a
-//! webhook returns is kept for a second.
+//! of the hub's cache once for all readers, and the result is kept next to the hub's bytes, as other encodings are. The
+//! answer of a webhook is kept for a second.
 //!
 //! Kubernetes concept: the internal version between the wire's and the stored version, in `k8s.io/apiserver`'s codecs.
 
