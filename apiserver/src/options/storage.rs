@@ -92,10 +92,9 @@ pub enum StorageBackend {
 }
 
 /// The encoding of stored objects by its media type.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StorageMediaType {
     /// `application/json`
-    #[default]
     Json,
     /// `application/vnd.kubernetes.protobuf`
     Protobuf,
