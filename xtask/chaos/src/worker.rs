@@ -248,7 +248,7 @@ impl Worker {
                 patch(path, "application/strategic-merge-patch+json", target.kind.with_entries(entries))
             }
             Action::Apply { entries } => {
-                let path = format!("{path}?fieldManager=client-{}&force=true", self.index);
+                let path = format!("{path}?fieldManager={}&force=true", field_manager(entries));
                 patch(
                     path,
                     "application/apply-patch+yaml",
@@ -295,6 +295,15 @@ impl Worker {
             self.listed.insert(target.scope.clone(), revision);
         }
     }
+}
+
+/// Returns the field manager of an apply: one for each set of entry names.
+///
+/// The checks expect that an apply keeps all other entries. The server removes those that the manager applied before and leaves out
+/// now, so a manager that applied an entry of a [`Denial`] while it had the right to must not apply without it later.
+fn field_manager(entries: &Entries) -> String {
+    let names: Vec<&str> = entries.keys().map(String::as_str).filter(|name| *name != WRITER).collect();
+    names.join("-")
 }
 
 fn verb(action: &Action) -> &'static str {
@@ -431,4 +440,20 @@ fn revision(list: &Value) -> Option<u64> {
 fn items(kind: Kind, list: &Value) -> Items {
     let items = list.get("items").and_then(Value::as_array).into_iter().flatten();
     items.filter_map(|item| kind.read(item)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_manager_applies_the_same_names_each_time() {
+        let entries = |names: &[&str]| {
+            names.iter().map(|name| ((*name).to_owned(), "1".to_owned())).collect::<Entries>()
+        };
+        let allowed = entries(&[WRITER, "client-1"]);
+        let denied = entries(&[WRITER, "client-1", Denial::WithoutRights.entry()]);
+        assert_eq!(field_manager(&allowed), "client-1");
+        assert_eq!(field_manager(&denied), "client-1-revoked");
+    }
 }
