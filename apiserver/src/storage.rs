@@ -17,7 +17,7 @@ use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::store::StoreOptions;
 use registry_core::release::Release;
 use registry_core::resource::Versions;
-use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions};
 #[cfg(feature = "embedded")]
 use registry_core::storage::embedded::{AutoCompaction, Embedded, EmbeddedOptions, OpenError};
 #[cfg(feature = "etcd3")]
@@ -234,16 +234,6 @@ impl Engine {
             Self::Etcd3(_) => {}
         }
     }
-
-    fn consistency(&self) -> Consistency {
-        match self {
-            #[cfg(feature = "embedded")]
-            Self::Embedded(_) => Consistency::OwnWrites,
-            // Other servers may write to the same etcd.
-            #[cfg(feature = "etcd3")]
-            Self::Etcd3(_) => Consistency::Store,
-        }
-    }
 }
 
 /// Returns the compaction as kube-apiserver does it: history older than the interval is removed. `None` for
@@ -422,13 +412,11 @@ impl Storages {
         store: Arc<VersionedStore>,
         resource: &ResourceType,
         prefix: String,
-        consistency: Consistency,
         history_events: usize,
     ) -> Arc<Cacher> {
         let named = resource.group_resource();
         let options = CacherOptions {
             prefix,
-            consistency,
             indexes: resource.indexes,
             budget: self.budget.clone(),
             history_events,
@@ -451,7 +439,7 @@ impl OpenStorage for Storages {
         #[cfg(feature = "embedded")]
         if let Some(engine) = self.backends.open(named, &prefix)? {
             let store = self.store(engine, Arc::new(Identity), versions);
-            return Ok(self.cached(store, resource, prefix, Consistency::Store, history_events.max(1)));
+            return Ok(self.cached(store, resource, prefix, history_events.max(1)));
         }
         let (versions, (engine, shared_watch)) = (&self.encoded(versions), self.place(named));
         let transformer = self.transformer(named);
@@ -462,7 +450,7 @@ impl OpenStorage for Storages {
             return Ok(store);
         }
         let store = self.store(shared_watch.client(), transformer, versions);
-        Ok(self.cached(store, resource, prefix, engine.consistency(), history_events))
+        Ok(self.cached(store, resource, prefix, history_events))
     }
 
     fn prefix(&self) -> &str {

@@ -22,7 +22,7 @@ use registry_core::rest::{
     AdmitAll, Answer, Creater, Getter, GracefulDeleter, Lister, UpdatedObject, Updater, Watcher,
 };
 use registry_core::schema::Schema;
-use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use registry_core::storage::embedded::{Embedded, EmbeddedOptions};
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
@@ -116,7 +116,6 @@ fn stores(directory: &tempfile::TempDir) -> [Arc<Store>; 2] {
     let bare: Arc<dyn Interface> = Arc::new(open(directory.path().join("bare")));
     let options = CacherOptions {
         prefix: "/registry/zoo.example.dev/animals/".to_owned(),
-        consistency: Consistency::OwnWrites,
         indexes: ANIMALS.indexes,
         budget: Arc::new(CacheBudget::new(1 << 20)),
         history_events: 100,

@@ -8,7 +8,7 @@ use registry_core::api::{CreateOptions, Object};
 use registry_core::registry::{InstalledApi, OpenStorage};
 use registry_core::resource::{Resource, Versions};
 use registry_core::rest::{AdmitAll, Creater as _};
-use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::Identity;
@@ -24,7 +24,6 @@ impl OpenStorage for InMemory {
         let store = VersionedStore::new(self.0.clone(), Arc::new(Identity), versions.clone());
         let options = CacherOptions {
             prefix: format!("{}/{}/", self.prefix(), versions.hub().storage_prefix),
-            consistency: Consistency::OwnWrites,
             indexes: versions.hub().indexes,
             budget: Arc::new(CacheBudget::new(1 << 30)),
             history_events: 1_000,

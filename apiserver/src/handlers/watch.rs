@@ -40,7 +40,7 @@ const VERSION_TOO_LARGE: &str = "ResourceVersionTooLarge";
 pub(super) async fn watch(call: &Call<'_>) -> Result<Response, StatusError> {
     let watcher = call.route.path.capabilities.watcher.as_ref().ok_or_else(method_not_allowed)?;
     let output = call.negotiate(Endpoint::Watch)?;
-    let options = selection(call, ListPurpose::Watch)?;
+    let mut options = selection(call, ListPurpose::Watch)?;
     let requirements = options.label_selector.requirements.len() + options.field_selector.requirements.len();
     if requirements > MAX_REQUIREMENTS {
         let message = format!(
@@ -53,6 +53,7 @@ pub(super) async fn watch(call: &Call<'_>) -> Result<Response, StatusError> {
         || default_timeout(call.api.config.watches.minimum),
         |seconds| Duration::from_secs(seconds.min(MAX_WATCH_SECONDS)),
     );
+    options.timeout_seconds = Some(timeout.as_secs());
     let is_websocket = is_websocket(call.headers);
     let events = match watcher.watch(call.context, &options).await {
         Ok(events) => events,

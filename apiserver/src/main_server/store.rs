@@ -17,7 +17,7 @@ use registry_core::reflector::{Change, Event};
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::{InstalledApi, Services};
 use registry_core::resource::{Resource as _, ResourceDescription, Versions};
-use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use registry_core::storage::interface::ValidateDeletion;
 use registry_core::storage::{
     Entry, Interface, ListPage, ListRequest, NewValue, NotReady, Revision, StorageError, StoredObject,
@@ -142,7 +142,6 @@ impl OpenStorage for MainStorages {
         });
         let options = CacherOptions {
             prefix,
-            consistency: Consistency::Store,
             indexes: &[],
             budget: self.budget.clone(),
             history_events: HISTORY_EVENTS,

@@ -20,7 +20,7 @@ use registry_core::registry::storage_map::{
 };
 use registry_core::resource::{Resource as _, SchemaSource, Versions};
 use registry_core::schema::{Schema, TypeTable};
-use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
@@ -115,7 +115,6 @@ impl OpenStorage for Storages {
         let store = VersionedStore::new(self.0.clone(), Arc::new(Identity), versions.clone());
         let options = CacherOptions {
             prefix: format!("/registry/{}/", resource.storage_prefix),
-            consistency: Consistency::OwnWrites,
             indexes: resource.indexes,
             budget: Arc::new(CacheBudget::new(16 * 1024 * 1024)),
             history_events: 1_000,

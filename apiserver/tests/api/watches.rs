@@ -98,6 +98,24 @@ async fn the_present_state_can_come_first() {
     assert_eq!(watch.event().await, event("ADDED", "b"));
 }
 
+/// A client that watches again continues from nearly the newest revision, also if nothing that it selects has changed.
+#[tokio::test]
+async fn a_quiet_watch_gets_a_bookmark_before_its_timeout() {
+    let server = Server::start().await;
+    let quiet = "/apis/zoo.example.dev/v1/namespaces/default/enclosures";
+    let url = format!("{quiet}?watch=1&allowWatchBookmarks=true&timeoutSeconds=8");
+    let mut watch = Watch::open(&server, &url, "application/json").await;
+    let written = server.post(MAPS, &config_map("a")).await.expect(201).json();
+    let bookmark = watch.next().await.unwrap();
+    assert_eq!(bookmark["type"], "BOOKMARK");
+    assert!(revision(&bookmark["object"]) >= revision(&written), "{bookmark} does not cover {written}");
+    assert!(watch.next().await.is_none());
+}
+
+fn revision(object: &Value) -> u64 {
+    object["metadata"]["resourceVersion"].as_str().unwrap().parse().unwrap()
+}
+
 /// The status of the response is 200, as kube-apiserver's.
 #[tokio::test]
 async fn a_watch_from_a_version_to_come_ends_with_an_error_event() {

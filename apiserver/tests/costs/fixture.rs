@@ -17,7 +17,7 @@ use registry_core::RequestContext;
 use registry_core::context::Budget;
 use registry_core::registry::storage_map::{InstalledApi, OpenStorage};
 use registry_core::resource::{ResourceType, Versions};
-use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::Identity;
@@ -39,7 +39,6 @@ impl OpenStorage for Storages {
         let store = VersionedStore::new(self.0.clone(), Arc::new(Identity), versions.clone());
         let options = CacherOptions {
             prefix: format!("/registry/{}/", resource.storage_prefix),
-            consistency: Consistency::OwnWrites,
             indexes: resource.indexes,
             budget: Arc::new(CacheBudget::new(1 << 30)),
             history_events: 100,

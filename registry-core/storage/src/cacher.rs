@@ -50,23 +50,11 @@ const FRESH_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time that a consistent read waits for the cache before it is sent to the store.
 const CATCH_UP_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// The method that keeps reads without a revision consistent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Consistency {
-    /// All writes go through this process: a read of one object waits for the writes made here.
-    OwnWrites,
-    /// Other processes write too: every read asks the store for its newest revision, waits until the cache has
-    /// reached it, and is sent to the store when that takes too long.
-    Store,
-}
-
 /// Options of a cache.
 #[derive(Clone, Debug)]
 pub struct CacherOptions {
     /// The resource's key prefix, with a trailing slash.
     pub prefix: String,
-    /// The method that keeps reads consistent.
-    pub consistency: Consistency,
     /// Selectable fields that have their own channels.
     pub indexes: &'static [&'static str],
     /// Memory budget of all caches together.
@@ -143,16 +131,24 @@ impl Cacher {
         Ok(caught_up)
     }
 
-    /// Like `catch_up`, for a read of objects without the list's revision: it must see every write to this resource.
-    async fn catch_up_with_writes(&self) -> Result<bool, StorageError> {
-        match self.options.consistency {
-            Consistency::Store => self.catch_up().await,
-            Consistency::OwnWrites => {
-                let caught_up = self.catch_up_with_observed().await;
-                self.state.metrics.read_consistently(caught_up);
-                Ok(caught_up)
-            }
-        }
+    /// Returns the newest state of an object from the cache; `None` sends the read to the store.
+    ///
+    /// A store that knows the newest revision of each key, as the embedded one does, needs no progress of the whole cache: the
+    /// cached state is the newest if it has that revision.
+    async fn newest(&self, key: &str) -> Result<Option<Option<StoredObject>>, StorageError> {
+        let Some(newest) = self.inner.key_revision(key) else {
+            let caught_up = self.catch_up().await?;
+            return Ok(self.cached(key).filter(|_| caught_up));
+        };
+        let cached = self.cached(key);
+        let cached = cached.filter(|cached| cached.as_ref().map_or(0, |object| object.revision) == newest);
+        self.state.metrics.read_consistently(cached.is_some());
+        Ok(cached)
+    }
+
+    /// Returns the cached state of an object, if the cache holds the objects.
+    fn cached(&self, key: &str) -> Option<Option<StoredObject>> {
+        Some(self.state.snapshot()?.objects.get(key).cloned())
     }
 
     /// Like `catch_up`, for a read of any available state: it must not be older than any observed revision.
@@ -198,7 +194,7 @@ impl Cacher {
 
     /// Returns the cached object under a key, as a hint for writes.
     fn hint(&self, key: &str) -> Option<StoredObject> {
-        self.state.snapshot()?.objects.get(key).cloned()
+        self.cached(key).flatten()
     }
 }
 
@@ -227,14 +223,15 @@ impl Interface for Cacher {
         not_older_than: Option<Revision>,
     ) -> Result<Option<StoredObject>, StorageError> {
         let cached = match not_older_than {
-            None => self.catch_up_with_writes().await?,
+            None => self.newest(key).await?,
             Some(revision) if self.state.is_filled() && self.state.holds_objects() => {
-                self.catch_up_with_named(revision).await?
+                let caught_up = self.catch_up_with_named(revision).await?;
+                self.cached(key).filter(|_| caught_up)
             }
-            Some(_) => false,
+            Some(_) => None,
         };
-        if let Some(snapshot) = self.state.snapshot().filter(|_| cached) {
-            return Ok(snapshot.objects.get(key).cloned());
+        if let Some(object) = cached {
+            return Ok(object);
         }
         let got = self.inner.get(key, not_older_than).await?;
         self.observe(got.as_ref().map_or(0, |object| object.revision));
@@ -282,7 +279,7 @@ impl Interface for Cacher {
 
     async fn count(&self, prefix: &str) -> Result<u64, StorageError> {
         if prefix == self.options.prefix
-            && self.catch_up_with_writes().await?
+            && self.catch_up().await?
             && let Some(snapshot) = self.state.snapshot()
         {
             return Ok(snapshot.objects.len() as u64);

@@ -457,6 +457,10 @@ impl Mvcc for Embedded {
         Ok(self.shared.read().current)
     }
 
+    fn key_revision(&self, key: &str) -> Option<Revision> {
+        Some(self.shared.read().index.key_revision(key))
+    }
+
     async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
         let (reply, answer) = oneshot::channel();
         self.queue.submit(Request::Compact { revision, reply })?;

@@ -110,6 +110,12 @@ pub trait Interface: Send + Sync + 'static {
     /// Returns the newest revision of the whole store.
     async fn current_revision(&self) -> Result<Revision, StorageError>;
 
+    /// Returns the revision of an object's newest state, 0 if it is absent; `None` if the store does not know it without I/O.
+    fn key_revision(&self, key: &str) -> Option<Revision> {
+        let _ = key;
+        None
+    }
+
     /// Requests a progress notification on all watches.
     async fn request_progress(&self) -> Result<(), StorageError>;
 
@@ -185,6 +191,8 @@ pub struct WatchRequest {
     pub send_initial_events: Option<bool>,
     /// Whether to send bookmarks periodically.
     pub bookmarks: bool,
+    /// The time after which the caller ends the watch: a cache sends a bookmark shortly before it.
+    pub timeout: Option<Duration>,
 }
 
 /// A change as a cache receives it.

@@ -124,6 +124,10 @@ impl Interface for LazyStorage {
         self.inner()?.current_revision().await
     }
 
+    fn key_revision(&self, key: &str) -> Option<Revision> {
+        self.inner().ok()?.key_revision(key)
+    }
+
     async fn request_progress(&self) -> Result<(), StorageError> {
         self.inner()?.request_progress().await
     }

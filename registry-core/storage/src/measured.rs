@@ -83,6 +83,10 @@ impl Mvcc for Measured {
         self.inner.current_revision().await
     }
 
+    fn key_revision(&self, key: &str) -> Option<Revision> {
+        self.inner.key_revision(key)
+    }
+
     async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
         self.inner.compact(revision).await
     }

@@ -48,6 +48,13 @@ pub trait Mvcc: Send + Sync + 'static {
     /// Returns the newest revision.
     async fn current_revision(&self) -> Result<Revision, MvccError>;
 
+    /// Returns the revision of a key's newest state, 0 if the key is absent; `None` if the engine does not know it without
+    /// I/O.
+    fn key_revision(&self, key: &str) -> Option<Revision> {
+        let _ = key;
+        None
+    }
+
     /// Discards the states overwritten or deleted before `revision`; older watches and ranges then fail.
     async fn compact(&self, revision: Revision) -> Result<(), MvccError>;
 

@@ -236,6 +236,10 @@ impl Mvcc for Client {
         self.shared().newest.read().await
     }
 
+    fn key_revision(&self, key: &str) -> Option<Revision> {
+        self.shared().inner.key_revision(key)
+    }
+
     async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
         self.shared().routes.forget_before(revision);
         self.shared().inner.compact(revision).await
@@ -248,6 +252,8 @@ impl Mvcc for Client {
 
 #[cfg(all(test, feature = "embedded"))]
 mod tests {
+    use futures::FutureExt as _;
+
     use super::*;
     use crate::embedded::Embedded;
 
@@ -267,5 +273,20 @@ mod tests {
         assert_eq!(shared_watch.shared.routes.listeners("/a/b/"), 1);
         drop(kept);
         assert_eq!(shared_watch.shared.routes.listeners("/a/b/"), 0);
+    }
+
+    #[tokio::test]
+    async fn progress_is_told_once() {
+        let engine = Embedded::in_memory();
+        let shared_watch = SharedWatch::new(engine.clone(), "/a/");
+        let client = shared_watch.client();
+        let mut quiet = client.watch("/a/b/", "/a/b0", 1).await.unwrap();
+        let written = client.put_if("/a/c/d", 0, Bytes::new(), None).await.unwrap();
+        client.request_progress().await.unwrap();
+        let told = quiet.next().await.unwrap().unwrap();
+        assert!(matches!(written, Committed::At(revision) if revision == told.revision), "{written:?}");
+        assert!(told.changes.is_empty());
+        client.request_progress().await.unwrap();
+        assert!(quiet.next().now_or_never().is_none(), "nothing is new");
     }
 }

@@ -180,6 +180,10 @@ impl Interface for VersionedStore {
         Ok(self.engine.current_revision().await?)
     }
 
+    fn key_revision(&self, key: &str) -> Option<Revision> {
+        self.engine.key_revision(key)
+    }
+
     async fn request_progress(&self) -> Result<(), StorageError> {
         Ok(self.engine.request_progress().await?)
     }

@@ -16,13 +16,13 @@ use futures::StreamExt as _;
 use proptest::prelude::*;
 use registry_meta::selector::FieldSelector;
 use registry_meta::{Preconditions, StatusError};
-use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use registry_storage::embedded::Embedded;
 use registry_storage::interface::{
     AnyDeletion, ListRequest, TryUpdate, UpdateAction, WatchEvent, WatchRequest, WatchStream,
 };
-use registry_storage::mvcc::Mvcc;
-use registry_storage::testing::{Hooked, NoProgress, Widget, widget_store};
+use registry_storage::mvcc::{ChangeStream, Committed, Mvcc, MvccError};
+use registry_storage::testing::{EngineHooks, Hooked, NoProgress, Widget, widget_store};
 use registry_storage::{Interface, Predicate, Revision, StorageError, StoredObject, WatchError};
 
 const PREFIX: &str = "/registry/widgets/";
@@ -30,7 +30,6 @@ const PREFIX: &str = "/registry/widgets/";
 fn options(history_events: usize, budget: &Arc<CacheBudget>) -> CacherOptions {
     CacherOptions {
         prefix: PREFIX.to_owned(),
-        consistency: Consistency::OwnWrites,
         indexes: &["spec.color"],
         budget: budget.clone(),
         history_events,
@@ -85,7 +84,7 @@ async fn delete(cacher: &Cacher, name: &str) {
 
 /// A consistent read waits for the cache.
 async fn settle(cacher: &Cacher) {
-    cacher.get(PREFIX, None).await.unwrap();
+    cacher.count(PREFIX).await.unwrap();
 }
 
 fn watch_color(color: &str) -> WatchRequest {
@@ -330,12 +329,47 @@ async fn pages_show_one_revision_while_others_write() {
     assert_eq!(keys, expected);
 }
 
+/// Hooks that keep the changes back from watches.
+struct NoChanges;
+
+impl EngineHooks for NoChanges {
+    fn watched(&self, changes: ChangeStream) -> ChangeStream {
+        changes.filter(|_| std::future::ready(false)).boxed()
+    }
+}
+
+#[tokio::test]
+async fn an_object_is_read_as_the_store_has_it_while_the_cache_is_behind() {
+    let engine = Embedded::in_memory();
+    let bytes = |color| Widget::named("a").color(color).value().bytes;
+    let key = format!("{PREFIX}a");
+    let first = committed(engine.put_if(&key, 0, bytes("red"), None).await);
+    let behind = Hooked::over(engine.clone(), NoChanges);
+    let cacher = Cacher::new(widget_store(behind), options(1000, &Arc::new(CacheBudget::new(1 << 20))));
+    while cacher.readiness().is_err() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let read = || async { cacher.get(&key, None).await.unwrap().map(|object| object.revision) };
+    assert_eq!(read().await, Some(first));
+    // Another client may learn of these revisions from a watch of another resource before the writer has its answer.
+    let second = committed(engine.put_if(&key, first, bytes("green"), None).await);
+    assert_eq!(read().await, Some(second));
+    committed(engine.delete_if(&key, second).await);
+    assert_eq!(read().await, None);
+}
+
+fn committed(outcome: Result<Committed, MvccError>) -> Revision {
+    match outcome {
+        Ok(Committed::At(revision)) => revision,
+        other => panic!("not written: {other:?}"),
+    }
+}
+
 #[tokio::test]
 async fn a_read_not_older_than_a_consistent_list_is_answered_although_no_progress_is_reported() {
     let engine = Embedded::in_memory();
     let without_progress = Hooked::over(engine.clone(), NoProgress);
-    let mut options = options(1000, &Arc::new(CacheBudget::new(1 << 20)));
-    options.consistency = Consistency::Store;
+    let options = options(1000, &Arc::new(CacheBudget::new(1 << 20)));
     let cacher = Cacher::new(widget_store(without_progress), options);
     cacher.create(&format!("{PREFIX}a"), Widget::named("a").value(), None).await.unwrap();
     // A write of another resource advances the revision; the watch behind the cache receives no event.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use registry_storage::Interface;
-use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use registry_storage::embedded::{Embedded, EmbeddedOptions};
 use registry_storage::mvcc::Mvcc;
 use registry_storage::testing::{
@@ -56,18 +56,17 @@ async fn the_watch_cache_keeps_every_guarantee_of_the_store_below() {
     let engine = Embedded::in_memory();
     conformance(async |prefix| {
         let engine: Arc<dyn Mvcc> = engine.clone();
-        let store = cached(widget_store(Arc::clone(&engine)), &prefix, Consistency::OwnWrites);
+        let store = cached(widget_store(Arc::clone(&engine)), &prefix);
         Fixture { store, engine, prefix }
     })
     .await;
 }
 
-fn cached(store: Arc<dyn Interface>, prefix: &str, consistency: Consistency) -> Arc<dyn Interface> {
+fn cached(store: Arc<dyn Interface>, prefix: &str) -> Arc<dyn Interface> {
     Cacher::new(
         store,
         CacherOptions {
             prefix: prefix.to_owned(),
-            consistency,
             indexes: &[],
             budget: Arc::new(CacheBudget::new(64 << 20)),
             history_events: 10_000,

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use registry_meta::{Preconditions, StatusError};
-use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use registry_storage::etcd3::{ConnectError, Etcd3, Etcd3Options};
 use registry_storage::interface::{ListRequest, UpdateAction};
 use registry_storage::mvcc::{Committed, Mvcc, MvccError, RangeRequest};
@@ -303,7 +303,6 @@ async fn without_progress_requests_a_list_not_older_than_a_consistent_one_is_the
     let shared_watch = SharedWatch::new(Hooked::over(engine.clone(), NoProgress), PREFIX);
     let options = CacherOptions {
         prefix: PREFIX.to_owned(),
-        consistency: Consistency::Store,
         indexes: &[],
         budget: Arc::new(CacheBudget::new(1 << 20)),
         history_events: 100,

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use futures::StreamExt as _;
 use parking_lot::Mutex;
 use registry_storage::Interface;
-use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use registry_storage::embedded::Embedded;
 use registry_storage::interface::ListRequest;
 use registry_storage::mvcc::{ChangeStream, Mvcc, MvccError};
@@ -223,7 +223,6 @@ fn prefix_of(cache: &Arc<dyn Interface>, caches: &[Arc<dyn Interface>]) -> Strin
 fn cached(engine: Arc<dyn Mvcc>, prefix: &str) -> Arc<dyn Interface> {
     let options = CacherOptions {
         prefix: prefix.to_owned(),
-        consistency: Consistency::Store,
         indexes: &[],
         budget: Arc::new(CacheBudget::new(64 << 20)),
         history_events: 10_000,

@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _};
 use registry_meta::Preconditions;
-use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use registry_storage::embedded::Embedded;
 use registry_storage::interface::{AnyDeletion, ListRequest};
 use registry_storage::mvcc::{ChangeStream, Committed, Mvcc, MvccError, prefix_end};
@@ -129,7 +129,6 @@ fn prefix(kind: usize) -> String {
 fn cached(engine: Arc<dyn Mvcc>, prefix: &str) -> Arc<dyn Interface> {
     let options = CacherOptions {
         prefix: prefix.to_owned(),
-        consistency: Consistency::Store,
         indexes: &[],
         budget: Arc::new(CacheBudget::new(64 << 20)),
         history_events: 10_000,

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use registry_storage::Interface;
-use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use registry_storage::embedded::Embedded;
 use registry_storage::mvcc::Mvcc;
 use registry_storage::shared_watch::SharedWatch;
@@ -91,20 +91,19 @@ fn open(subject: Subject, seed: u64) -> (Arc<dyn Interface>, Arc<Embedded>) {
     let engine = Embedded::in_memory();
     let store = match subject {
         Subject::Store => widget_store(engine.clone()),
-        Subject::Cache => cached(engine.clone(), Consistency::OwnWrites),
+        Subject::Cache => cached(engine.clone()),
         Subject::CacheOnFaultySharedWatch => {
             let faulty = FaultyMvcc::new(engine.clone(), FAULTS, seed);
-            cached(SharedWatch::new(faulty, ROOT).client(), Consistency::Store)
+            cached(SharedWatch::new(faulty, ROOT).client())
         }
     };
     (store, engine)
 }
 
 /// Creates a cache with a short history, so that clients fall off it.
-fn cached(engine: Arc<dyn Mvcc>, consistency: Consistency) -> Arc<dyn Interface> {
+fn cached(engine: Arc<dyn Mvcc>) -> Arc<dyn Interface> {
     let options = CacherOptions {
         prefix: PREFIX.to_owned(),
-        consistency,
         indexes: &["spec.color"],
         budget: Arc::new(CacheBudget::new(1 << 20)),
         history_events: 6,

@@ -1,6 +1,7 @@
 //! Reads: get, list and watch.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
@@ -81,6 +82,7 @@ impl Watcher for Store {
             revision: options.resource_version,
             send_initial_events: options.send_initial_events,
             bookmarks: options.allow_watch_bookmarks,
+            timeout: options.timeout_seconds.map(Duration::from_secs),
         };
         let stream = self.storage.watch(&keys, &request).await;
         stream.map_err(|error| self.operation(context, Verb::Watch, "", "").interpret(error))

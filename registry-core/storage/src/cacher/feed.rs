@@ -34,7 +34,7 @@ const PAGE_OBJECTS: u64 = 5_000;
 /// The delays after failures.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(2));
 
-/// Interval between checks for old history to drop, and for memory to load released objects again.
+/// Interval between checks for old history to drop, for memory to load released objects again, and for newer revisions.
 const LOOK_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Maximum number of changes remembered while the objects are loaded again. If there are more, loading is retried
@@ -177,6 +177,11 @@ impl Follower<'_> {
                 }
                 _ = look.tick() => {
                     self.state.tidy();
+                    if self.state.is_watched() {
+                        // The bookmarks of a resource without changes advance with the store. A store that reports no
+                        // progress does so with the next change.
+                        let _ = self.inner.request_progress().await;
+                    }
                     if !holds_objects && since.is_none() && self.state.fits() {
                         since = Some(Vec::new());
                         let reached = self.state.reached();

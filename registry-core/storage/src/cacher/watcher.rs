@@ -27,6 +27,9 @@ use super::{Cacher, FRESH_TIMEOUT};
 /// Number of events that a watcher takes from its channel at a time.
 const BATCH: usize = 64;
 
+/// Time between the last bookmark of a watch and its end: a client that watches again continues from nearly the newest revision.
+const LAST_BOOKMARK: Duration = Duration::from_secs(2);
+
 // === impl Cacher ===
 
 impl Cacher {
@@ -107,7 +110,9 @@ impl Cacher {
             within,
             predicate: request.predicate.clone(),
             after: after.unwrap_or_default(),
-            bookmarks: request.bookmarks.then(|| Bookmarks::every(self.options.bookmark_period)),
+            bookmarks: request
+                .bookmarks
+                .then(|| Bookmarks::new(self.options.bookmark_period, request.timeout)),
             ready: VecDeque::new(),
             over: false,
         };
@@ -158,9 +163,12 @@ struct Watcher {
     over: bool,
 }
 
-/// The schedule of a watcher's bookmarks.
+/// The schedule of a watcher's bookmarks: periodically, and shortly before the watch ends.
+///
+/// Kubernetes concept: `nextBookmarkTime` of the Cacher.
 struct Bookmarks {
     period: Duration,
+    last: Option<Instant>,
     /// The time at which the next bookmark is due: available here, unlike in the timer.
     due: Instant,
     timer: Pin<Box<Sleep>>,
@@ -248,9 +256,11 @@ impl Stream for Watcher {
 // === impl Bookmarks ===
 
 impl Bookmarks {
-    fn every(period: Duration) -> Self {
-        let due = Instant::now() + period;
-        Self { period, due, timer: Box::pin(tokio::time::sleep_until(due)) }
+    fn new(period: Duration, timeout: Option<Duration>) -> Self {
+        let now = Instant::now();
+        let last = timeout.and_then(|timeout| now.checked_add(timeout.checked_sub(LAST_BOOKMARK)?));
+        let due = due_after(now, period, last);
+        Self { period, last, due, timer: Box::pin(tokio::time::sleep_until(due)) }
     }
 
     /// Whether a bookmark is due; if not, the task is woken when it is.
@@ -261,7 +271,7 @@ impl Bookmarks {
         }
         let is_due = self.poll(context).is_ready();
         if is_due {
-            self.due = Instant::now() + self.period;
+            self.due = due_after(Instant::now(), self.period, self.last);
             self.timer.as_mut().reset(self.due);
             // If it is due at once, the next poll sends it. Registers the task's waker.
             let _ = self.poll(context);
@@ -273,6 +283,12 @@ impl Bookmarks {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         Pin::new(&mut tokio::task::unconstrained(self.timer.as_mut())).poll(context)
     }
+}
+
+/// Returns the time of the next bookmark.
+fn due_after(now: Instant, period: Duration, last: Option<Instant>) -> Instant {
+    let next = now + period;
+    last.filter(|last| *last > now).map_or(next, |last| last.min(next))
 }
 
 impl Event {

@@ -105,6 +105,11 @@ impl Index {
         (!newest.is_deletion).then(|| Present { key: own.clone(), mod_revision: newest.revision })
     }
 
+    /// Returns the newest revision of a key; 0 if it is absent.
+    pub(super) fn key_revision(&self, key: &str) -> Revision {
+        self.keys.get(key).filter(|newest| !newest.is_deletion).map_or(0, |newest| newest.revision)
+    }
+
     /// Returns the keys of `[start, end)` that are there, with their newest revisions.
     pub(super) fn present(&self, start: &str, end: &str) -> Vec<(Arc<str>, Revision)> {
         let range = (Bound::Included(start), Bound::Excluded(end));

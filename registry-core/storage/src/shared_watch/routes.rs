@@ -41,6 +41,8 @@ struct Listener {
     number: u64,
     client: u64,
     after: Revision,
+    /// The newest revision that the queue has shown it; 0 before the first.
+    shown: Revision,
     queue: queue::Sender,
 }
 
@@ -125,7 +127,11 @@ impl Routes {
             table.retain(directory, |own| {
                 let changes = part.iter().filter(|change| change.revision > own.after);
                 let changes: Vec<_> = changes.map(|change| Change::clone(change)).collect();
-                changes.is_empty() || own.queue.send(Ok(ChangeBatch { revision, changes }))
+                if changes.is_empty() {
+                    return true;
+                }
+                own.shown = revision;
+                own.queue.send(Ok(ChangeBatch { revision, changes }))
             });
         }
         for change in batch.changes {
@@ -143,7 +149,9 @@ impl Routes {
         let number = table.numbers;
         let (queue, receiver) = queue();
         let is_complete = after >= table.past_floor.max(table.compacted);
+        let mut shown = 0;
         if is_complete && after < delivered {
+            shown = delivered;
             let missed = table
                 .past
                 .iter()
@@ -152,7 +160,7 @@ impl Routes {
             // Also without changes: a listener that begins in the past thus learns the current progress.
             queue.send(Ok(ChangeBatch { revision: delivered, changes }));
         }
-        let listener = Listener { number, client, after: after.max(delivered), queue };
+        let listener = Listener { number, client, after: after.max(delivered), shown, queue };
         table.directories.entry(directory.into()).or_default().push(listener);
         let missing_until = (!is_complete).then_some(delivered);
         Some(Subscription { directory: directory.into(), number, queue: receiver, after, missing_until })
@@ -191,9 +199,9 @@ impl Routes {
 // === impl Table ===
 
 impl Table {
-    fn retain(&mut self, directory: &str, keep: impl FnMut(&Listener) -> bool) {
+    fn retain(&mut self, directory: &str, keep: impl FnMut(&mut Listener) -> bool) {
         if let Some(listeners) = self.directories.get_mut(directory) {
-            listeners.retain(keep);
+            listeners.retain_mut(keep);
             if listeners.is_empty() {
                 self.directories.remove(directory);
             }
@@ -212,9 +220,13 @@ impl Table {
         }
         let batch = ChangeBatch { revision, changes: Vec::new() };
         for listeners in self.directories.values_mut() {
-            listeners.retain(|own| {
-                let is_told = reached.contains(&own.client) && own.after <= revision;
-                !is_told || own.queue.send(Ok(batch.clone()))
+            listeners.retain_mut(|own| {
+                let is_news = own.after <= revision && own.shown < revision;
+                if !is_news || !reached.contains(&own.client) {
+                    return true;
+                }
+                own.shown = revision;
+                own.queue.send(Ok(batch.clone()))
             });
         }
         self.directories.retain(|_, listeners| !listeners.is_empty());

@@ -139,6 +139,10 @@ impl<H: EngineHooks> Mvcc for Hooked<H> {
         self.inner.current_revision().await
     }
 
+    fn key_revision(&self, key: &str) -> Option<Revision> {
+        self.inner.key_revision(key)
+    }
+
     async fn compact(&self, revision: Revision) -> Result<(), MvccError> {
         self.hooks.before(Call::Compact).await?;
         self.inner.compact(revision).await

@@ -11,7 +11,7 @@ use crate::registry::testing::{Edit, widget};
 use crate::resource::Versions;
 use crate::rest::{AdmitAll, Creater as _, GracefulDeleter as _, Lister as _, Updater as _};
 use crate::storage::Interface;
-use crate::storage::cacher::{CacheBudget, Cacher, CacherOptions, Consistency};
+use crate::storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use crate::storage::embedded::Embedded;
 use crate::storage::mvcc::Mvcc;
 use crate::storage::testing::{FaultPlan, FaultyMvcc};
@@ -65,7 +65,6 @@ fn store(engine: Arc<dyn Mvcc>, cached: bool) -> Arc<Store> {
     let bare: Arc<dyn Interface> = Arc::new(VersionedStore::new(engine, Arc::new(Identity), versions));
     let options = CacherOptions {
         prefix: "/registry/widgets/".to_owned(),
-        consistency: Consistency::Store,
         indexes: &[],
         budget: Arc::new(CacheBudget::new(1 << 20)),
         history_events: 20,

@@ -111,6 +111,12 @@ impl CacheState {
         }
     }
 
+    /// Whether the cache has watchers.
+    pub(in super::super) fn is_watched(&self) -> bool {
+        let contents = self.read();
+        contents.log.watchers > 0 || contents.channels.iter().any(|channel| channel.watchers > 0)
+    }
+
     /// Passes events of a watcher's channel to `see`, from its cursor on, up to a maximum. Returns their number.
     /// `see` runs while new events are blocked: it reads attributes and copies pointers only.
     pub(in super::super) fn read_lane(

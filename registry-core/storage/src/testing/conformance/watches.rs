@@ -40,7 +40,13 @@ pub(super) async fn initial_events_end_with_a_bookmark(fixture: Fixture) {
         (Some(0), with_color("red"), 1),
         (Some(last), Predicate::default(), 5),
     ] {
-        let request = WatchRequest { predicate, revision, send_initial_events: Some(true), bookmarks: true };
+        let request = WatchRequest {
+            predicate,
+            revision,
+            send_initial_events: Some(true),
+            bookmarks: true,
+            timeout: None,
+        };
         let mut watcher = fixture.watch(request).await;
         let (state, bookmark) = watcher.initial_state().await;
         assert_eq!(state.len(), count);
