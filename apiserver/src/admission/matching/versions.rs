@@ -155,7 +155,7 @@ async fn convert(
 ) -> Result<Object, ConversionError> {
     let stored = from.resource.to_stored(vec![object]).await?;
     let mut converted = to.resource.convert_stored(stored).await?;
-    converted.pop().ok_or_else(|| ConversionError("the conversion returned no object".to_owned()))
+    converted.pop().ok_or_else(|| ConversionError::NotOne)
 }
 
 /// Returns an object in the form of its schema, with defaults.
