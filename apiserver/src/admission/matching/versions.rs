@@ -153,6 +153,7 @@ async fn convert(
     to: &InstalledPath,
     object: Object,
 ) -> Result<Object, ConversionError> {
+    to.resource.schema.prepare().await;
     let stored = from.resource.to_stored(vec![object]).await?;
     let mut converted = to.resource.convert_stored(stored).await?;
     converted.pop().ok_or_else(|| ConversionError::NotOne)
