@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use flowcontrol::FlowControl;
+use flowcontrol::{FlowControl, Mandatory};
 use registry_core::context::ClusterPolicy;
 use registry_core::features::Feature;
 use registry_core::registry::LateResources;
@@ -12,6 +12,7 @@ use resources::api::apiextensions::CustomResourceController;
 use resources::api::apiregistration::CustomRegistration;
 use resources::api::certificates::certificatesigningrequests::count_durations;
 use resources::api::core::services::SharedStore;
+use resources::api::flowcontrol::mandatory;
 use resources::api::rbac::RoleAggregation;
 use resources::post_start::PostStartHook;
 
@@ -252,8 +253,16 @@ impl<'a> Assembly<'a> {
     fn flow_control(&self) -> Option<Arc<FlowControl>> {
         let (limits, metrics) = (&self.options.limits, &self.opened.metrics);
         let seats = limits.max_requests_inflight.saturating_add(limits.max_mutating_requests_inflight);
-        let control =
-            || FlowControl::new(seats, limits.request_timeout, metrics.flow_control(), metrics.storage());
+        let control = || {
+            let (flows, storage) = (metrics.flow_control(), metrics.storage());
+            FlowControl::new(
+                seats,
+                limits.request_timeout,
+                flows,
+                storage,
+                Mandatory::new(mandatory::specs()),
+            )
+        };
         limits.enable_priority_and_fairness.then(control)
     }
 
