@@ -19,7 +19,7 @@ use resources::post_start::PostStartHook;
 use crate::admission::{AdmissionChain, ServedKinds};
 use crate::aggregator::{Aggregation, Aggregator, RemoteApis, Transports};
 use crate::api_client::leadership::LeadershipTimes;
-use crate::controllers::{ControllerSetup, Controllers, ElectionHook, Elections};
+use crate::controllers::{ControllerSetup, Controllers, Elections};
 use crate::filters::Filters;
 use crate::handlers::{Api, ApiConfig, ApiParts, ServedApi, WatchTimes};
 use crate::health::{
@@ -210,8 +210,8 @@ impl<'a> Assembly<'a> {
         };
         let (auditor, clock) = (self.opened.auditor.clone(), self.opened.clock.clone());
         let installed = &self.stores.installed;
-        let Some((elections, informers)) = Elections::new(handler.clone(), auditor, times, clock, installed)
-        else {
+        let elections = Elections::new(handler.clone(), auditor, times, clock, installed);
+        let Some((elections, informers, hook)) = elections else {
             tracing::warn!(
                 "--feature-gates: CoordinatedLeaderElection elects nobody without \
                  --runtime-config=coordination.k8s.io/v1beta1=true"
@@ -220,7 +220,7 @@ impl<'a> Assembly<'a> {
         };
         self.tasks.informers.extend(informers);
         self.tasks.background.push(Box::pin(elections.run(self.lifecycle.shutdown.clone())));
-        Some(Box::new(ElectionHook))
+        Some(Box::new(hook))
     }
 
     /// Returns the filters before this handler, and the hooks of the server, of which these are the first.
