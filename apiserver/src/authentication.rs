@@ -72,9 +72,6 @@ pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The name of the user without credentials.
 pub const ANONYMOUS: &str = "system:anonymous";
 
-/// The error message for every invalid token.
-const INVALID: &str = "invalid bearer token";
-
 /// Authenticates requests.
 #[derive(Default)]
 pub struct Authenticator {

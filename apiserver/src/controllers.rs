@@ -59,7 +59,7 @@ mod ttl_after_finished;
 
 use client::Client;
 use defaults::{DefaultObject, ObservedDefault};
-pub(crate) use elections::{ElectionHook, Elections};
+pub(crate) use elections::Elections;
 use garbage_collector::{GarbageCollector, ObservedGraph};
 use lease::ManagerLease;
 use namespace::{NamespaceController, ObservedNamespaces};

@@ -38,6 +38,7 @@ pub use responses::{Response, ResponseBody};
 mod access;
 mod assembly;
 mod audit_id;
+mod audited;
 mod body;
 mod bounds;
 mod browser;
@@ -54,6 +55,7 @@ mod tests;
 mod work;
 
 pub(crate) use audit_id::AuditIds;
+pub(crate) use audited::{begin_audit, end_audit};
 use browser::Browser;
 pub(crate) use draining::Draining;
 use in_flight::{Arriving, InFlight};
@@ -228,25 +230,9 @@ impl<D: Dispatch> Filters<D> {
             });
             AssertUnwindSafe(checked).catch_unwind().await
         };
-        let answered = match answered {
-            Ok(answered) => answered,
-            Err(panic) => {
-                let failure = panics::recovered(panic.as_ref(), &audit_id);
-                if let Some(audit) = findings.audit.take() {
-                    audit.panic(&failure).await;
-                }
-                Err(failure)
-            }
-        };
 
         // Audit: records the response, or its start and its end.
-        let mut response = answered.unwrap_or_else(|failure| {
-            findings.audit.iter().for_each(|audit| audit.fail(&failure));
-            responses::status(&failure)
-        });
-        if let Some(audit) = findings.audit {
-            response = audit.finish(response).await;
-        }
+        let mut response = end_audit(findings.audit, answered, &audit_id).await;
 
         // Response headers: set last, so that every response has them.
         finish_headers(response.headers_mut(), audit_id);
@@ -308,7 +294,7 @@ impl<D: Dispatch> Filters<D> {
 
         // Audit: records the request from here on, if the policy says so.
         let origin = Origin::new(request, &info, audit_id, arrival.received, peer.address);
-        match self.begin_audit(origin, &authenticated).await {
+        match begin_audit(self.auditor.as_ref(), origin, authenticated.as_ref()).await {
             Ok(recording) => findings.audit = recording,
             Err(refusal) => return Ok(refusal),
         }
@@ -405,20 +391,6 @@ impl<D: Dispatch> Filters<D> {
     fn count_terminated(&self, verb: Verb, code: u16) {
         if code == 429 {
             self.metrics.requests().terminated(verb, code);
-        }
-    }
-
-    /// Begins the audit of a request, if requests are audited and the policy says so. Returns the response to a request
-    /// that must be audited and cannot be.
-    async fn begin_audit(
-        &self,
-        origin: Origin<'_>,
-        authenticated: &Result<UserInfo, StatusError>,
-    ) -> Result<Option<Box<Recording>>, Response> {
-        let Some(auditor) = &self.auditor else { return Ok(None) };
-        match authenticated {
-            Err(_) => Ok(auditor.begin_refused(origin)),
-            Ok(user) => auditor.begin(origin, user).await,
         }
     }
 }

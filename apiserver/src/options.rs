@@ -265,7 +265,9 @@ impl Options {
     pub fn from_arguments<A: Into<OsString>>(
         arguments: impl IntoIterator<Item = A>,
     ) -> Result<Self, clap::Error> {
-        Self::try_parse_from(arguments::rewritten(&Self::command(), arguments.into_iter().map(Into::into)))
+        let command = Self::command();
+        let arguments = arguments.into_iter().map(Into::into);
+        Self::try_parse_from(arguments::rewritten(&command, &command, arguments))
     }
 
     /// Like [`read`](Self::read), for a program that can be an extension server, and that has the flags `F` too.
@@ -294,8 +296,7 @@ impl Options {
         arguments: impl IntoIterator<Item = OsString>,
         check: fn(&ArgMatches) -> Result<(), ValueError>,
     ) -> Result<ArgMatches, clap::Error> {
-        // Flags of the program's author are read as they are.
-        let arguments = arguments::rewritten(&Self::command(), arguments);
+        let arguments = arguments::rewritten(&Self::command(), &command, arguments);
         let mut command = program.described(command.name(program.name));
         let matches = command.try_get_matches_from_mut(&arguments)?;
         check(&matches).map_err(|error| command.error(ErrorKind::UnknownArgument, error))?;

@@ -187,7 +187,7 @@ impl FieldManager<'_> {
     /// An object whose managers are reset has none until it is applied.
     ///
     /// # Errors
-    /// Fails if a conversion has to be made first. The new object is unchanged then.
+    /// Fails if a conversion or a schema has to be made first. The new object is unchanged then.
     pub fn track_update(
         &self,
         live: Option<&Object>,
@@ -195,6 +195,9 @@ impl FieldManager<'_> {
         manager: &str,
         now: &str,
     ) -> Result<(), Unconverted> {
+        for object in live.into_iter().chain([&*new]) {
+            self.check_prepared(object)?;
+        }
         let claimed = new.remove(MANAGED_FIELDS);
         let is_remote = self.versions.is_some_and(Versions::are_converted_remotely);
         let sent = claimed.as_ref().filter(|_| is_remote).cloned();
@@ -305,7 +308,7 @@ impl FieldManager<'_> {
     /// result is conformed but not defaulted, and its managers are updated.
     ///
     /// # Errors
-    /// Fails if a conversion has to be made first.
+    /// Fails if a conversion or a schema has to be made first.
     ///
     /// The result is 400 if the configuration has another kind or sets `managedFields`; 409 with a cause for each field
     /// if other managers have fields that it would change and `force` is not set; 500, as in Kubernetes, if it does not
@@ -336,6 +339,7 @@ impl FieldManager<'_> {
     ) -> Result<Object, Refusal> {
         self.check(applied)?;
         let live = live.unwrap_or(self.blank);
+        self.check_prepared(live)?;
         let merged = match self.merged(live, applied, manager, force, now) {
             Err(Refusal::Conflicts(conflicts)) if manager == last_applied::KUBECTL => {
                 match self.beyond_last_applied(live, conflicts) {

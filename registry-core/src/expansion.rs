@@ -84,7 +84,7 @@ pub trait MadeFrom<Source>: Sized {
 #[diagnostic::do_not_recommend]
 impl<Source, T: TryFrom<Source, Error: std::fmt::Display>> MadeFrom<Source> for T {
     fn made_from(source: Source) -> Result<Self, ConversionError> {
-        Self::try_from(source).map_err(|error| ConversionError(error.to_string()))
+        Self::try_from(source).map_err(|error| ConversionError::Unrepresentable(error.to_string()))
     }
 }
 
@@ -97,9 +97,9 @@ where
     Source: DeserializeOwned,
     Target: MadeFrom<Source> + Serialize,
 {
-    let source = object.view::<Source>().map_err(|error| ConversionError(error.to_string()))?;
+    let source = object.view::<Source>()?;
     let converted = Target::made_from(source)?;
-    let mut converted = Object::from_typed(&converted).map_err(|error| ConversionError(error.to_string()))?;
+    let mut converted = Object::from_typed(&converted)?;
     drop_absent(&mut converted.0, &object.0);
     Ok(converted)
 }

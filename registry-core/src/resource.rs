@@ -10,6 +10,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use async_trait::async_trait;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -85,9 +86,20 @@ pub struct ResourceType {
 #[derive(Clone)]
 pub struct SchemaSource {
     compiled: Arc<dyn Fn() -> Schema + Send + Sync>,
+    preparation: Option<Arc<dyn PrepareSchema>>,
     published: Option<Published>,
     /// The rules of an author's struct, compiled on first use.
     own_rules: Arc<OnceLock<Option<SchemaRules>>>,
+}
+
+/// Compiles a schema before it is needed: on other threads, which may take long.
+#[async_trait]
+pub trait PrepareSchema: Send + Sync + 'static {
+    /// Returns whether the schema is compiled, and those that reading stored objects takes.
+    fn is_prepared(&self) -> bool;
+
+    /// Waits until they are compiled. If that fails, they are still compiled on first use.
+    async fn prepare(&self);
 }
 
 /// The schema that OpenAPI publishes for a custom kind: the schema of its definition instead of the compiled schema.
@@ -171,13 +183,19 @@ impl fmt::Debug for ResourceType {
 impl SchemaSource {
     /// Creates a source that calls `schema` whenever the schema is needed; `schema` should cache its result.
     pub fn new(schema: impl Fn() -> Schema + Send + Sync + 'static) -> Self {
-        Self { compiled: Arc::new(schema), published: None, own_rules: Arc::default() }
+        Self { compiled: Arc::new(schema), preparation: None, published: None, own_rules: Arc::default() }
     }
 
     /// Like [`new`](Self::new), but calls `schema` once.
     pub fn once(schema: impl Fn() -> Schema + Send + Sync + 'static) -> Self {
         let compiled = OnceLock::new();
         Self::new(move || compiled.get_or_init(&schema).clone())
+    }
+
+    /// Compiles the schema in this way for callers that [prepare](Self::prepare) it.
+    #[must_use]
+    pub fn with_preparation(self, preparation: Arc<dyn PrepareSchema>) -> Self {
+        Self { preparation: Some(preparation), ..self }
     }
 
     /// Publishes another schema in OpenAPI: the one that `published` returns is the `openAPIV3Schema` of a custom kind;
@@ -214,6 +232,21 @@ impl SchemaSource {
     /// Returns the schema.
     pub fn get(&self) -> Schema {
         (self.compiled)()
+    }
+
+    /// Returns whether the schema can be used without compiling a large one.
+    pub fn is_prepared(&self) -> bool {
+        self.preparation.as_ref().is_none_or(|preparation| preparation.is_prepared())
+    }
+
+    /// Waits until the schema can be used without compiling a large one on the thread of the caller, which may serve other
+    /// requests too.
+    pub async fn prepare(&self) {
+        if let Some(preparation) = &self.preparation
+            && !preparation.is_prepared()
+        {
+            preparation.prepare().await;
+        }
     }
 
     /// Returns the rules of an author's struct, by which the engine validates its objects; `None` for Kubernetes' own kinds

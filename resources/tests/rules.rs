@@ -140,7 +140,7 @@ impl AccessReviewer for Known {
         let known: Vec<String> =
             wanted.iter().filter(|audience| *audience == "a" || *audience == "b").cloned().collect();
         if token != TOKEN || known.is_empty() {
-            return Err(InvalidToken("invalid bearer token".to_owned()));
+            return Err(InvalidToken::Unknown);
         }
         Ok(KnownToken { user: user_of(&json!({"name": "jane", "uid": "1"})), audiences: known })
     }

@@ -21,8 +21,6 @@ const DEFAULT_SHARES: i32 = 30;
 const DEFAULT_QUEUES: i32 = 64;
 const DEFAULT_HAND_SIZE: i32 = 8;
 const DEFAULT_QUEUE_LENGTH: i32 = 50;
-/// Shares of the level `catch-all`.
-const CATCH_ALL_SHARES: u32 = 5;
 
 /// A priority level as configured.
 #[derive(Clone, Debug)]
@@ -58,7 +56,8 @@ impl LevelConfiguration {
         Self::from_spec(spec, Some(uid))
     }
 
-    fn from_spec(spec: PriorityLevelConfigurationSpec, uid: Option<HeaderValue>) -> Option<Self> {
+    /// Returns the configuration of a level; `None` if it has no numbers, or impossible ones.
+    pub(super) fn from_spec(spec: PriorityLevelConfigurationSpec, uid: Option<HeaderValue>) -> Option<Self> {
         if let Some(exempt) = spec.exempt {
             return Some(Self {
                 uid,
@@ -76,18 +75,6 @@ impl LevelConfiguration {
             lendable_percent: unsigned(limited.lendable_percent.unwrap_or(0)),
             borrowing_percent: limited.borrowing_limit_percent.map(unsigned),
         })
-    }
-
-    /// Returns the mandatory levels, for the time in which they are not stored.
-    pub(super) fn mandatory() -> [(&'static str, Self); 2] {
-        let of = |response, shares| Self {
-            uid: None,
-            response,
-            shares,
-            lendable_percent: 0,
-            borrowing_percent: None,
-        };
-        [(EXEMPT, of(Response::Exempt, 0)), (CATCH_ALL, of(Response::Reject, CATCH_ALL_SHARES))]
     }
 }
 

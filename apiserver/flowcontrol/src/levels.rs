@@ -50,12 +50,9 @@ struct LevelState {
 // === impl Levels ===
 
 impl Levels {
-    /// Returns the mandatory levels.
+    /// Returns no levels.
     pub(super) fn new(server_limit: usize, clock: Clock) -> Self {
-        let mut levels =
-            Self { server_limit, clock, by_name: BTreeMap::new(), nominal_sum: 0, fair_fraction: 0.0 };
-        levels.configure(BTreeMap::new());
-        levels
+        Self { server_limit, clock, by_name: BTreeMap::new(), nominal_sum: 0, fair_fraction: 0.0 }
     }
 
     /// Returns a level and its configuration.
@@ -69,12 +66,8 @@ impl Levels {
         self.by_name.values().map(|state| (&state.level, state.is_quiescing))
     }
 
-    /// Puts these levels in force, with the mandatory ones. A level that is no longer among them stays until its requests
-    /// have ended.
-    pub(super) fn configure(&mut self, mut wanted: BTreeMap<String, LevelConfiguration>) {
-        for (name, configuration) in LevelConfiguration::mandatory() {
-            wanted.entry(name.to_owned()).or_insert(configuration);
-        }
+    /// Puts these levels in force. A level that is no longer among them stays until its requests have ended.
+    pub(super) fn configure(&mut self, wanted: BTreeMap<String, LevelConfiguration>) {
         self.by_name.retain(|name, state| {
             state.is_quiescing = !wanted.contains_key(name);
             !state.is_quiescing || !state.level.requests().is_idle()

@@ -27,10 +27,12 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use k8s_openapi::api::flowcontrol::v1::{FlowDistinguisherMethod, FlowSchema};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use parking_lot::{Mutex, MutexGuard};
 use registry_core::context::UserInfo;
 use registry_core::metrics::StorageMetrics;
 use request_info::{RequestInfo, ResourceRequest, Verb};
+use serde_json::Value;
 
 use crate::metrics::{FlowMetrics, LevelNumbers, LevelSource};
 
@@ -78,6 +80,7 @@ const WAIT_DIVISOR: u32 = 4;
 
 /// Divides the server between requests.
 pub struct FlowControl {
+    mandatory: Mandatory,
     clock: Clock,
     levels: Mutex<Levels>,
     in_force: ArcSwap<InForce>,
@@ -87,6 +90,14 @@ pub struct FlowControl {
     hasher: RandomState,
     /// Maximum time that a request without a deadline waits.
     default_wait: Duration,
+}
+
+/// The levels and schemas that are in force even while they are not stored: without them, requests that no other schema matches
+/// would have no level.
+#[derive(Clone, Debug, Default)]
+pub struct Mandatory {
+    schemas: Vec<FlowSchema>,
+    levels: BTreeMap<String, LevelConfiguration>,
 }
 
 /// The schemas in force.
@@ -136,20 +147,44 @@ pub struct Refused {
     pub retry_after_seconds: u32,
 }
 
+// === impl Mandatory ===
+
+impl Mandatory {
+    /// Returns these, each a name with the spec of the schema and that of the level. Those that cannot be read are left out.
+    pub fn new(specs: impl IntoIterator<Item = (&'static str, Value, Value)>) -> Self {
+        let mut mandatory = Self::default();
+        for (name, schema, level) in specs {
+            let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
+            let schema = serde_json::from_value(schema).ok();
+            let level = serde_json::from_value(level).ok();
+            mandatory.schemas.extend(schema.map(|spec| FlowSchema {
+                metadata,
+                spec: Some(spec),
+                ..FlowSchema::default()
+            }));
+            let level = level.and_then(|spec| LevelConfiguration::from_spec(spec, None));
+            mandatory.levels.extend(level.map(|level| (name.to_owned(), level)));
+        }
+        mandatory
+    }
+}
+
 // === impl FlowControl ===
 
 impl FlowControl {
-    /// Returns the mandatory levels and schemas, until others are put in force. `server_limit` is the number of seats of
-    /// all limited levels; the number and size of stored objects are read from `storage`.
+    /// Puts the mandatory levels and schemas in force, which stay until they are stored. `server_limit` is the number of seats
+    /// of all limited levels; the number and size of stored objects are read from `storage`.
     pub fn new(
         server_limit: usize,
         request_timeout: Duration,
         metrics: &FlowControlMetrics,
         storage: &StorageMetrics,
+        mandatory: Mandatory,
     ) -> Arc<Self> {
         let clock = Clock::start();
         let control = Arc::new(Self {
             clock,
+            mandatory,
             levels: Mutex::new(Levels::new(server_limit, clock)),
             in_force: ArcSwap::from_pointee(InForce { schemas: Box::default(), catch_all: None }),
             watches: Arc::default(),
@@ -165,15 +200,18 @@ impl FlowControl {
     }
 
     /// Puts levels and schemas in force, with the mandatory ones. Schemas of other levels than these are left out.
-    pub fn configure(&self, wanted: BTreeMap<String, LevelConfiguration>, stored: Vec<FlowSchema>) {
+    pub fn configure(&self, mut wanted: BTreeMap<String, LevelConfiguration>, stored: Vec<FlowSchema>) {
         let mut levels = self.levels();
         let is_stored =
             |schema: &FlowSchema| rules::level_of(schema).is_some_and(|level| wanted.contains_key(level));
         let mut stored: Vec<FlowSchema> = stored.into_iter().filter(is_stored).collect();
+        for (name, level) in &self.mandatory.levels {
+            wanted.entry(name.clone()).or_insert_with(|| level.clone());
+        }
         levels.configure(wanted);
-        for mandatory in rules::mandatory() {
+        for mandatory in &self.mandatory.schemas {
             if !stored.iter().any(|schema| schema.metadata.name == mandatory.metadata.name) {
-                stored.push(mandatory);
+                stored.push(mandatory.clone());
             }
         }
         let mut schemas: Vec<CompiledSchema> =

@@ -5,23 +5,17 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::flowcontrol::v1::{
-    FlowDistinguisherMethod, FlowSchema, FlowSchemaSpec, GroupSubject, NonResourcePolicyRule,
-    PolicyRulesWithSubjects, PriorityLevelConfigurationReference, ResourcePolicyRule, Subject,
+    FlowSchema, NonResourcePolicyRule, PolicyRulesWithSubjects, ResourcePolicyRule, Subject,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use registry_core::context::{MASTERS, ServiceAccountName, UserInfo};
+use registry_core::context::{ServiceAccountName, UserInfo};
 use request_info::{RequestInfo, ResourceRequest};
 
 use super::Flow;
-use super::configuration::{CATCH_ALL, EXEMPT};
 
 /// The wildcard.
 const ALL: &str = "*";
 /// The matching precedence of schemas that set none.
 const DEFAULT_PRECEDENCE: i32 = 1000;
-/// The groups of all users.
-const AUTHENTICATED: &str = "system:authenticated";
-const UNAUTHENTICATED: &str = "system:unauthenticated";
 
 /// A schema whose priority level exists.
 pub(super) struct CompiledSchema {
@@ -33,39 +27,6 @@ pub(super) struct CompiledSchema {
 /// Returns the name of a schema's level.
 pub fn level_of(schema: &FlowSchema) -> Option<&String> {
     schema.spec.as_ref().map(|spec| &spec.priority_level_configuration.name)
-}
-
-/// Returns the mandatory schemas, for the time in which they are not stored.
-pub(super) fn mandatory() -> [FlowSchema; 2] {
-    let of = |name: &str, precedence, groups: &[&str]| {
-        let all = || vec![ALL.to_owned()];
-        let subject = |group: &&str| Subject {
-            kind: "Group".to_owned(),
-            group: Some(GroupSubject { name: (*group).to_owned() }),
-            ..Subject::default()
-        };
-        let resources = ResourcePolicyRule {
-            verbs: all(),
-            api_groups: all(),
-            resources: all(),
-            cluster_scope: Some(true),
-            namespaces: Some(all()),
-        };
-        let rules = PolicyRulesWithSubjects {
-            subjects: groups.iter().map(subject).collect(),
-            resource_rules: Some(vec![resources]),
-            non_resource_rules: Some(vec![NonResourcePolicyRule { verbs: all(), non_resource_urls: all() }]),
-        };
-        let spec = FlowSchemaSpec {
-            matching_precedence: Some(precedence),
-            priority_level_configuration: PriorityLevelConfigurationReference { name: name.to_owned() },
-            distinguisher_method: Some(FlowDistinguisherMethod { type_: "ByUser".to_owned() }),
-            rules: Some(vec![rules]),
-        };
-        let metadata = ObjectMeta { name: Some(name.to_owned()), ..ObjectMeta::default() };
-        FlowSchema { metadata, spec: Some(spec), ..FlowSchema::default() }
-    };
-    [of(EXEMPT, 1, &[MASTERS]), of(CATCH_ALL, 10_000, &[UNAUTHENTICATED, AUTHENTICATED])]
 }
 
 // === impl CompiledSchema ===
@@ -158,8 +119,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::FlowControl;
     use crate::metrics::FlowControlMetrics;
+    use crate::{FlowControl, Mandatory};
 
     fn schema(rules: &serde_json::Value) -> CompiledSchema {
         let schema = json!({
@@ -170,7 +131,10 @@ mod tests {
         let mut families = Families::default();
         let storage = StorageMetrics::new(&mut families).unwrap();
         let metrics = FlowControlMetrics::new(&mut families).unwrap();
-        let control = FlowControl::new(600, Duration::from_mins(1), &metrics, &storage);
+        let last = json!({ "priorityLevelConfiguration": { "name": "catch-all" } });
+        let level = json!({ "type": "Limited", "limited": { "limitResponse": { "type": "Reject" } } });
+        let mandatory = Mandatory::new([("catch-all", last, level)]);
+        let control = FlowControl::new(600, Duration::from_mins(1), &metrics, &storage, mandatory);
         let flow = Flow::clone(control.in_force.load().catch_all.as_ref().unwrap());
         CompiledSchema::new(schema, flow).expect("it has a specification")
     }

@@ -1,11 +1,13 @@
 //! This server, as its own client: without a connection, authentication and authorization.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use axum::body::Body;
 use bytes::Bytes;
 use clients::CallFailure;
+use futures::FutureExt as _;
 use http::header::USER_AGENT;
 use http::{HeaderValue, Request, Response};
 use http_body_util::Full;
@@ -15,15 +17,18 @@ use request_info::RequestInfo;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::audit::{Auditor, Origin};
-use crate::filters::{AuditIds, Dispatch, ExpectedWork};
+use crate::audit::{Auditor, Origin, Recording};
+use crate::filters::{AuditIds, Dispatch, ExpectedWork, begin_audit, end_audit};
 use crate::main_server::source::ApiServer;
 
 /// The field manager of what is written.
 const OWN_USER_AGENT: &str = "apiserver";
 
 /// This server. Requests wait until it has its handler, which is created after those who send them.
-pub(crate) struct LocalServer<D>(watch::Sender<Option<Arc<D>>>);
+pub(crate) struct LocalServer<D> {
+    handler: watch::Sender<Option<Arc<D>>>,
+    audit_ids: AuditIds,
+}
 
 /// This server, as the client of a user. Audit, admission, and extension servers see the user; whether it may do what it does
 /// is not asked.
@@ -39,29 +44,31 @@ pub(crate) struct LocalUser<D> {
 
 impl<D: Dispatch> LocalServer<D> {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self(watch::Sender::new(None)))
+        Arc::new(Self { handler: watch::Sender::new(None), audit_ids: AuditIds::default() })
     }
 
     /// Sets the handler.
     pub(crate) fn serve_by(&self, handler: Arc<D>) {
-        self.0.send_replace(Some(handler));
+        self.handler.send_replace(Some(handler));
     }
 
     /// Removes the handler, which refers to its clients: both would never be dropped.
     pub(crate) fn stop(&self) {
-        self.0.send_replace(None);
+        self.handler.send_replace(None);
     }
 }
 
 #[async_trait]
 impl<D: Dispatch> ApiServer for LocalServer<D> {
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Body>, CallFailure> {
-        let mut serving = self.0.subscribe();
+        let mut serving = self.handler.subscribe();
         let handler = serving.wait_for(Option::is_some).await.ok().and_then(|handler| handler.clone());
         let handler = handler.ok_or(CallFailure::Ended)?;
         let info = RequestInfo::parse(request.method(), request.uri());
-        let context = RequestContext::system("");
-        Ok(dispatch(&handler, info, context, OWN_USER_AGENT, request.map(Body::new)).await.map(Body::new))
+        let mut context = RequestContext::system("");
+        OWN_USER_AGENT.clone_into(&mut context.user_agent);
+        let audit_id = self.audit_ids.id_of(request.headers());
+        Ok(dispatch(&handler, info, context, request.map(Body::new), None, &audit_id).await)
     }
 }
 
@@ -88,33 +95,82 @@ impl<D: Dispatch> ApiServer for LocalUser<D> {
         let info = RequestInfo::parse(request.method(), request.uri());
         let mut context = RequestContext::system("");
         context.user = self.user.clone();
-        let mut recording = None;
-        if let Some(auditor) = &self.auditor {
-            let audit_id = self.audit_ids.id_of(request.headers());
-            let origin = Origin::new(&request, &info, &audit_id, received, None);
-            match auditor.begin(origin, &self.user).await {
-                Ok(begun) => recording = begun,
-                Err(refusal) => return Ok(refusal.map(Body::new)),
-            }
-            audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
-            context.audit = recording.as_ref().map(|recording| recording.record().clone());
-        }
-        let response = dispatch(&self.handler, info, context, self.user_agent, request).await;
-        let response = match recording {
-            Some(recording) => recording.finish(response).await,
-            None => response,
+        self.user_agent.clone_into(&mut context.user_agent);
+        let audit_id = self.audit_ids.id_of(request.headers());
+        let origin = Origin::new(&request, &info, &audit_id, received, None);
+        let recording = match begin_audit(self.auditor.as_ref(), origin, Ok(&self.user)).await {
+            Ok(recording) => recording,
+            Err(refusal) => return Ok(refusal.map(Body::new)),
         };
-        Ok(response.map(Body::new))
+        Ok(dispatch(&self.handler, info, context, request, recording, &audit_id).await)
     }
 }
 
+/// Handles a request, and records the response. A panic becomes a 500, as for requests over connections.
 async fn dispatch<D: Dispatch>(
     handler: &Arc<D>,
     info: RequestInfo,
     mut context: RequestContext,
-    user_agent: &str,
     request: Request<Body>,
-) -> responses::Response {
-    user_agent.clone_into(&mut context.user_agent);
-    handler.dispatch(info, context, request, ExpectedWork::Usual).await
+    recording: Option<Box<Recording>>,
+    audit_id: &HeaderValue,
+) -> Response<Body> {
+    audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
+    context.audit = recording.as_ref().map(|recording| recording.record().clone());
+    let handling = async { Ok(handler.dispatch(info, context, request, ExpectedWork::Usual).await) };
+    let answered = AssertUnwindSafe(handling).catch_unwind().await;
+    end_audit(recording, answered, audit_id).await.map(Body::new)
+}
+
+#[cfg(test)]
+mod tests {
+    use clients::egress::Route;
+    use futures::future::BoxFuture;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::audit::policy::Policy;
+    use crate::metrics::ServerMetrics;
+    use crate::options::Options;
+
+    struct Panicking;
+
+    impl Dispatch for Panicking {
+        fn dispatch(
+            self: &Arc<Self>,
+            _: RequestInfo,
+            _: RequestContext,
+            _: Request<Body>,
+            _: ExpectedWork,
+        ) -> BoxFuture<'static, responses::Response> {
+            Box::pin(async { panic!("as the test wants it") })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_500_that_is_recorded() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut options = Options::default().audit;
+        options.log.audit_log_path = Some(directory.path().join("log"));
+        let policy =
+            Policy::parse(b"{apiVersion: audit.k8s.io/v1, kind: Policy, rules: [{level: Metadata}]}");
+        let metrics = ServerMetrics::new().unwrap();
+        let auditor =
+            Auditor::start(Some(policy.unwrap()), &options, metrics.audit(), &Route::Direct).unwrap();
+        let user =
+            UserInfo { name: "system:serviceaccount:kube-system:job".to_owned(), ..UserInfo::default() };
+        let client = LocalUser::new(Arc::new(Panicking), auditor.clone(), user, "controller");
+        let asked = || Request::get("/api/v1/nodes/a").body(Full::default()).unwrap();
+        assert_eq!(client.send(asked()).await.unwrap().status(), 500);
+        auditor.unwrap().stop().await;
+        let log = std::fs::read_to_string(directory.path().join("log")).unwrap();
+        let events: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let stages: Vec<&str> = events.iter().map(|event| event["stage"].as_str().unwrap()).collect();
+        assert_eq!(stages, ["RequestReceived", "Panic"]);
+        assert_eq!(events[1]["responseStatus"]["code"], 500);
+
+        let server = LocalServer::new();
+        server.serve_by(Arc::new(Panicking));
+        assert_eq!(server.send(asked()).await.unwrap().status(), 500);
+    }
 }

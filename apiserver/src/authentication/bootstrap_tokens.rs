@@ -45,7 +45,7 @@ impl BootstrapTokens {
     }
 
     async fn authenticate_token(&self, id: &str, secret: &str) -> TokenOutcome {
-        let kept = self.find(id).await.map_err(|failure| InvalidToken(failure.message))?;
+        let kept = self.find(id).await.map_err(InvalidToken::refused)?;
         let Some(kept) = kept else { return Ok(None) };
         match user(&kept, id, secret, Timestamp::now()) {
             Ok(user) => Ok(Some(AuthenticatedToken { user, audiences: None })),

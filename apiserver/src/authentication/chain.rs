@@ -15,7 +15,7 @@ use registry_core::api::go_text::aggregate;
 use registry_core::context::{AUTHENTICATED, UserInfo};
 use registry_core::rest::access::{InvalidToken, KnownToken};
 
-use super::{ANONYMOUS, INVALID, PeerCertificates, UNAUTHENTICATED};
+use super::{ANONYMOUS, PeerCertificates, UNAUTHENTICATED};
 
 /// The certificates and headers by which a request may be authenticated.
 pub(crate) struct Shown<'r> {
@@ -88,6 +88,12 @@ pub(crate) struct TokenChain {
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub(super) struct RefusedToken(Vec<InvalidToken>);
 
+/// The same error in the words of a review: the server's own client is asked first, whose answer is always that it does not
+/// know the token.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", aggregate(std::iter::once(&InvalidToken::Unknown).chain(.0)))]
+struct ReviewedToken(Vec<InvalidToken>);
+
 // === impl TokenChain ===
 
 impl TokenChain {
@@ -120,11 +126,8 @@ impl TokenChain {
         let is_own = !own.is_empty() || self.own_audiences.is_empty();
         match self.find(token, wanted, is_own).await {
             Ok(found) => Ok(KnownToken { user: found.user, audiences: found.audiences.unwrap_or(own) }),
-            // The server's own client is asked first, whose answer is always this one.
-            Err(RefusedToken(reasons)) => {
-                let own = InvalidToken(INVALID.to_owned());
-                Err(InvalidToken(aggregate(std::iter::once(own).chain(reasons))))
-            }
+            Err(RefusedToken(reasons)) if reasons.is_empty() => Err(InvalidToken::Unknown),
+            Err(RefusedToken(reasons)) => Err(InvalidToken::refused(ReviewedToken(reasons))),
         }
     }
 

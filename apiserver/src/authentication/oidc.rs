@@ -25,6 +25,7 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use clients::egress::{Egress, Route};
 use jiff::Timestamp;
+use registry_core::context::UserInfo;
 use registry_core::rest::access::InvalidToken;
 use serde_json::{Map, Value};
 use tokio_util::task::AbortOnDropHandle;
@@ -51,8 +52,8 @@ pub(super) mod reload;
 mod tests;
 pub(super) mod validation;
 
-use error::ClaimError;
 pub(super) use error::ConfigurationError;
+use error::{ClaimError, JwtError};
 pub(super) use keys::Algorithm;
 use provider::Provider;
 use validation::IssuerRules;
@@ -95,21 +96,19 @@ impl Issuer {
         self.provider.is_found()
     }
 
-    async fn user(&self, token: &Unverified<'_>, claims: &Map<String, Value>) -> TokenOutcome {
-        let not_initialized = || InvalidToken("oidc: authenticator not initialized".to_owned());
-        let keys = self.provider.known().await.ok_or_else(not_initialized)?;
-        let verified = |error: ClaimError| InvalidToken(format!("oidc: verify token: {error}"));
-        claims::check(claims, &self.rules.audiences, Timestamp::now()).map_err(verified)?;
-        let algorithm = Algorithm::accepted(&token.algorithm, &self.algorithms).map_err(verified)?;
+    async fn user(&self, token: &Unverified<'_>, claims: &Map<String, Value>) -> Result<UserInfo, JwtError> {
+        let keys = self.provider.known().await.ok_or(JwtError::NotInitialized)?;
+        claims::check(claims, &self.rules.audiences, Timestamp::now()).map_err(JwtError::Unverified)?;
+        let algorithm =
+            Algorithm::accepted(&token.algorithm, &self.algorithms).map_err(JwtError::Unverified)?;
         if !keys.verify(algorithm, token) {
             // The issuer may have new keys.
             let newer = self.provider.newer_than(&keys).await;
             if !newer.is_some_and(|keys| keys.verify(algorithm, token)) {
-                return Err(verified(ClaimError::Signature));
+                return Err(JwtError::Unverified(ClaimError::Signature));
             }
         }
-        let user = mapping::user(&self.rules, claims).map_err(|error| InvalidToken(error.to_string()))?;
-        Ok(Some(AuthenticatedToken { user, audiences: None }))
+        mapping::user(&self.rules, claims).map_err(JwtError::User)
     }
 }
 
@@ -139,12 +138,13 @@ impl JwtAuthenticators {
         let issuers = self.issuers.load_full();
         let Some(issuer) = issuers.iter().find(|issuer| issuer.rules.url == name) else { return Ok(None) };
         if let Some(duplicate) = decoded.duplicate {
-            return Err(InvalidToken(format!("oidc: verify token: {duplicate}")));
+            return Err(InvalidToken::refused(JwtError::Duplicate(duplicate)));
         }
         let begun = Instant::now();
         let outcome = issuer.user(&unverified, &decoded.claims).await;
         issuer.metrics.authenticated(outcome.is_ok(), begun.elapsed());
-        outcome
+        let user = outcome.map_err(InvalidToken::refused)?;
+        Ok(Some(AuthenticatedToken { user, audiences: None }))
     }
 }
 

@@ -251,7 +251,7 @@ impl TokenAuthenticator for ServiceAccountTokens {
 
     fn authenticate<'a>(&'a self, token: &'a str, audiences: &'a [String]) -> TokenAnswer<'a> {
         let found = self.user_of_token(token, audiences);
-        TokenAnswer::Later(Box::pin(found.map_err(|error| InvalidToken(error.to_string()))))
+        TokenAnswer::Later(Box::pin(found.map_err(InvalidToken::refused)))
     }
 }
 

@@ -136,6 +136,20 @@ impl TokenAuthenticator for TokenWebhook {
     }
 }
 
+/// Error of a token that the webhook does not accept.
+#[derive(Debug, thiserror::Error)]
+enum ReviewError {
+    #[error("the token webhook's answer cannot be read: {0}")]
+    Unreadable(#[from] serde_json::Error),
+    #[error("the token webhook's answer is no TokenReview")]
+    OtherKind,
+    #[error("the token webhook names no user")]
+    NoUser,
+    /// In the words of the webhook.
+    #[error("{0}")]
+    Refused(String),
+}
+
 // === impl Webhook ===
 
 impl Webhook {
@@ -152,16 +166,15 @@ impl Webhook {
         let answer = with_retries(FIRST_PAUSE, CallFailure::is_temporary, post).await;
         let answer = answer.map_err(|failure| {
             tracing::error!("the token webhook failed: {failure}");
-            InvalidToken(failure.to_string())
+            InvalidToken::refused(failure)
         })?;
-        self.judge(&answer, audiences)
+        self.judge(&answer, audiences).map_err(InvalidToken::refused)
     }
 
-    fn judge(&self, answer: &[u8], audiences: &[String]) -> TokenOutcome {
-        let review: Review = serde_json::from_slice(answer)
-            .map_err(|error| InvalidToken(format!("the token webhook's answer cannot be read: {error}")))?;
+    fn judge(&self, answer: &[u8], audiences: &[String]) -> Result<Option<AuthenticatedToken>, ReviewError> {
+        let review: Review = serde_json::from_slice(answer)?;
         if review.kind.as_deref().is_some_and(|kind| kind != "TokenReview") {
-            return Err(InvalidToken("the token webhook's answer is no TokenReview".to_owned()));
+            return Err(ReviewError::OtherKind);
         }
         let status = review.status;
         let own = status.audiences.filter(|own| !own.is_empty());
@@ -173,10 +186,10 @@ impl Webhook {
         }
         if !status.authenticated {
             let reason = status.error.filter(|error| !error.is_empty());
-            return reason.map_or(Ok(None), |reason| Err(InvalidToken(reason)));
+            return reason.map_or(Ok(None), |reason| Err(ReviewError::Refused(reason)));
         }
         if status.user.username.is_empty() {
-            return Err(InvalidToken("the token webhook names no user".to_owned()));
+            return Err(ReviewError::NoUser);
         }
         let ReviewUser { username, uid, groups, extra } = status.user;
         let user = UserInfo {

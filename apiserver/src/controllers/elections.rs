@@ -10,7 +10,8 @@
 //! | `observed` | the candidates of each Lease, and the Leases whose election is to be looked at |
 //! | `rules` | the next step of an election, from its candidates and its Lease |
 //!
-//! No state is kept between steps: each reads the candidates and the Lease anew. As long as a Lease has candidates, it is looked
+//! No state is kept between steps: each reads the candidates and the Lease anew, as the informers have them; what it writes
+//! is refused if that was not the present state. As long as a Lease has candidates, it is looked
 //! at every five seconds, because the end of its holder changes no object. Servers over the same store agree by a Lease on which
 //! of them elects. A candidate that has not been heard of for half an hour is deleted when its election is looked at.
 //!
@@ -24,7 +25,7 @@ use jiff::Timestamp;
 use registry_core::Resource as _;
 use registry_core::api::clock::Clock;
 use registry_core::api::{StatusError, time};
-use registry_core::registry::{InformerTask, InstalledApi};
+use registry_core::registry::{InformerTask, InstalledApi, Synced};
 use resources::api::coordination::leasecandidates::LeaseCandidates;
 use resources::api::coordination::leases::Leases;
 use resources::post_start::PostStartHook;
@@ -63,8 +64,8 @@ pub(crate) struct Elections {
     clock: Clock,
 }
 
-/// Says in health checks that leaders are elected; it has nothing to wait for.
-pub(crate) struct ElectionHook;
+/// Says in health checks that leaders can be elected: the candidates and the Leases are known.
+pub(crate) struct ElectionHook([Synced; 2]);
 
 // === impl ElectionHook ===
 
@@ -75,6 +76,9 @@ impl PostStartHook for ElectionHook {
     }
 
     async fn run(&self) -> Result<(), StatusError> {
+        for synced in &self.0 {
+            synced.wait().await;
+        }
         Ok(())
     }
 }
@@ -82,18 +86,19 @@ impl PostStartHook for ElectionHook {
 // === impl Elections ===
 
 impl Elections {
-    /// Creates it, and the informers that it needs; `None` if candidates are not served.
+    /// Creates it, the informers that it needs, and the hook that waits for them; `None` if candidates are not served.
     pub(crate) fn new<D: Dispatch>(
         handler: Arc<D>,
         auditor: Option<Arc<Auditor>>,
         times: LeadershipTimes,
         clock: Clock,
         installed: &InstalledApi,
-    ) -> Option<(Self, [InformerTask; 2])> {
+    ) -> Option<(Self, [InformerTask; 2], ElectionHook)> {
         let (candidates, leases) = (installed.store(LeaseCandidates::TYPE)?, installed.store(Leases::TYPE)?);
         let observed = Arc::new(ObservedElections::default());
         let informers = observed.informers(candidates, leases);
-        Some((Self { client: Client::for_server(handler, auditor), observed, times, clock }, informers))
+        let hook = ElectionHook(informers.each_ref().map(InformerTask::synced));
+        Some((Self { client: Client::for_server(handler, auditor), observed, times, clock }, informers, hook))
     }
 
     /// Elects leaders whenever this server is the one that does, until the shutdown begins.
@@ -141,7 +146,10 @@ impl Elections {
             return Ok(false);
         }
         let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases");
-        let existing = self.client.get(&format!("{path}/{name}")).await?;
+        let existing = self.observed.lease(lease).map(|lease| serde_json::from_slice(lease.json()));
+        let existing: Option<Value> = existing
+            .transpose()
+            .map_err(|error| Failure::none(format!("the Lease cannot be read: {error}")))?;
         let state = existing.as_ref().map(LeaseState::read);
         match rules::next_step(&candidates, state.as_ref(), now) {
             Ok(Step::Wait) => {}

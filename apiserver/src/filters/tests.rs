@@ -1,7 +1,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clients::egress::Route;
+use flowcontrol::Mandatory;
 use http_body_util::BodyExt as _;
+use resources::api::flowcontrol::mandatory;
 use tokio::sync::Notify;
 
 use super::*;
@@ -59,8 +61,10 @@ fn filters_with(limits: &LimitOptions, authorizer: Arc<dyn Authorizer>) -> Arc<F
     let tokens = TokenTable::parse("t,admin,admin,system:masters\na,alice,alice,").unwrap();
     let metrics = ServerMetrics::new().unwrap();
     let seats = limits.max_requests_inflight + limits.max_mutating_requests_inflight;
-    let control =
-        || FlowControl::new(seats, limits.request_timeout, metrics.flow_control(), metrics.storage());
+    let control = || {
+        let (flows, storage) = (metrics.flow_control(), metrics.storage());
+        FlowControl::new(seats, limits.request_timeout, flows, storage, Mandatory::new(mandatory::specs()))
+    };
     Arc::new(Filters::new(
         Arc::default(),
         Authenticator::new(tokens, true),

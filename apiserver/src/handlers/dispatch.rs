@@ -65,6 +65,7 @@ impl Api {
             Err(missing) => return missing.status().map_or_else(|| Ok(responses::page_not_found()), Err),
         };
         let route = &*route;
+        route.path.resource.schema.prepare().await;
         route.metrics.count(measure, info, patch::is_apply(&parts.headers), Query::from_uri(&parts.uri));
         route.namespace(resource).clone_into(&mut context.namespace);
         context.resource = Some(route.path.resource.resource());

@@ -47,10 +47,23 @@ enum EmptyValue {
 }
 
 /// An argument, with the flag that it gives a value to.
+#[derive(Default)]
 struct Given {
+    /// The flag of the server; `None` for everything else.
     flag: Option<String>,
+    /// Whether it names a command, such as `test`.
+    is_command: bool,
     /// The argument, and the next one if that is the value.
     arguments: Vec<OsString>,
+}
+
+// === impl Given ===
+
+impl Given {
+    /// Returns an argument that is no flag of the server.
+    fn other(argument: OsString) -> Self {
+        Self { arguments: vec![argument], ..Self::default() }
+    }
 }
 
 // === impl EmptyValue ===
@@ -88,18 +101,32 @@ impl EmptyValue {
     }
 }
 
-/// Rewrites a command line, which starts with the program's name, for the parser of `command`.
-pub(super) fn rewritten(command: &Command, arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
-    let mut kept: Vec<Given> = Vec::new();
+/// Rewrites a command line, which starts with the program's name, for the parser of `program`. Flags of the `server` are
+/// rewritten, those of the program's author and of commands are read as they are.
+pub(super) fn rewritten(
+    server: &Command,
+    program: &Command,
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Vec<OsString> {
     let mut arguments = arguments.into_iter().peekable();
+    let mut kept: Vec<Given> = arguments.next().map(Given::other).into_iter().collect();
+    let mut commands = vec![program];
     while let Some(argument) = arguments.next() {
         if argument == "--" {
             let rest = std::iter::once(argument).chain(arguments);
-            kept.push(Given { flag: None, arguments: rest.collect() });
+            kept.push(Given { arguments: rest.collect(), ..Given::default() });
             break;
         }
-        let Some((flag, value)) = named_flag(command, &argument) else {
-            kept.push(Given { flag: None, arguments: vec![argument] });
+        let Some((flag, value)) = named_flag(server, &argument) else {
+            let other = commands.iter().rev().copied().find_map(|command| named_flag(command, &argument));
+            let takes_next =
+                other.is_some_and(|(flag, value)| value.is_none() && takes(flag, arguments.peek()));
+            let command = commands.last().copied().and_then(|parent| parent.find_subcommand(&argument));
+            let mut given = Given::other(argument);
+            given.is_command = command.is_some();
+            given.arguments.extend(arguments.next_if(|_| takes_next));
+            commands.extend(command);
+            kept.push(given);
             continue;
         };
         let name = flag.get_long().unwrap_or_default();
@@ -115,30 +142,17 @@ pub(super) fn rewritten(command: &Command, arguments: impl IntoIterator<Item = O
             _ => {
                 let argument = value.and_then(|value| as_go_reads(flag, name, &value)).unwrap_or(argument);
                 let arguments = std::iter::once(argument).chain(next).collect();
-                kept.push(Given { flag: Some(name.to_owned()), arguments });
+                kept.push(Given { flag: Some(name.to_owned()), arguments, is_command: false });
             }
         }
     }
-    let ordered = before_commands(command, kept);
+    let ordered = before_commands(&commands, kept);
     ordered.into_iter().flat_map(|given| given.arguments).collect()
 }
 
 /// Moves flags of the server that stand after a command, such as `test`, to the place where the parser accepts them.
-fn before_commands(server: &Command, given: Vec<Given>) -> Vec<Given> {
-    let mut commands = vec![server];
-    let mut place = given.len();
-    // The word behind a flag of the program's author may be its value.
-    let mut may_be_value = false;
-    for (position, word) in given.iter().enumerate().skip(1) {
-        let text = word.arguments.first().filter(|_| word.flag.is_none()).and_then(|text| text.to_str());
-        let parent = commands.last().copied().unwrap_or(server);
-        let named = text.filter(|_| !may_be_value).and_then(|text| parent.find_subcommand(text));
-        if let Some(named) = named {
-            commands.push(named);
-            place = place.min(position);
-        }
-        may_be_value = text.is_some_and(|text| text.starts_with("--") && !text.contains('='));
-    }
+fn before_commands(commands: &[&Command], given: Vec<Given>) -> Vec<Given> {
+    let place = given.iter().position(|given| given.is_command).unwrap_or(given.len());
     let has =
         |command: &&Command, name: &str| command.get_arguments().any(|flag| flag.get_long() == Some(name));
     let is_own = |name: &str| commands.iter().skip(1).any(|command| has(command, name));

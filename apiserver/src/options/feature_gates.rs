@@ -3,7 +3,7 @@
 //! Kubernetes concept:
 //! [feature gates](https://kubernetes.io/docs/reference/command-line-tools-reference/feature-gates/).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::str::FromStr;
 
 use registry_core::features::{Feature, Features};
@@ -50,6 +50,10 @@ pub struct FeatureSwitch {
 #[derive(Clone, Debug, Default)]
 pub struct FeatureGates {
     switches: Vec<FeatureSwitch>,
+    /// The last switch of each gate, by its name.
+    of_gates: HashMap<&'static str, FeatureSwitch>,
+    /// The last switch of all gates of each stage.
+    of_stages: HashMap<&'static str, FeatureSwitch>,
     releases: EffectiveReleases,
 }
 
@@ -120,7 +124,14 @@ fn switchable() -> String {
 
 impl FeatureGates {
     pub(super) fn new(switches: &[FeatureSwitch], releases: EffectiveReleases) -> Self {
-        Self { switches: switches.to_vec(), releases }
+        let of_gates = switches.iter().map(|switch| (switch.gate.name(), *switch));
+        let of_stages = switches.iter().filter_map(|switch| Some((switch.stage()?, *switch)));
+        Self {
+            switches: switches.to_vec(),
+            of_gates: of_gates.collect(),
+            of_stages: of_stages.collect(),
+            releases,
+        }
     }
 
     /// Checks that the gates can be switched in the emulated release.
@@ -185,7 +196,7 @@ impl FeatureGates {
 
     /// Returns the last switch of a gate itself.
     fn said(&self, gate: Gate) -> Option<FeatureSwitch> {
-        self.switches.iter().rev().copied().find(|switch| switch.gate == gate)
+        self.of_gates.get(gate.name()).copied()
     }
 
     /// Returns the last switch of all gates of the stage that a gate is in.
@@ -193,7 +204,7 @@ impl FeatureGates {
         if WHOLE_STAGES.iter().any(|(name, _)| *name == gate.name()) {
             return None;
         }
-        self.switches.iter().rev().copied().find(|switch| switch.stage() == Some(state.stage))
+        self.of_stages.get(state.stage).copied()
     }
 
     /// Returns the names of the gates that keep their value although all of their stage are switched.

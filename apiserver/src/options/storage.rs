@@ -20,9 +20,8 @@ pub struct StorageOptions {
     /// Encoding of stored objects: `application/json`, or `application/vnd.kubernetes.protobuf` as in kube-apiserver, which
     /// takes less room in etcd. Custom resources are stored as JSON, or as CBOR with the feature CBORServingAndStorage;
     /// their definitions, APIServices, and kinds without protobuf as JSON. Objects in any encoding are read
-    /// [default: application/json]
-    #[arg(long, value_name = "TYPE")]
-    pub storage_media_type: Option<StorageMediaType>,
+    #[arg(long, value_name = "TYPE", default_value = "application/json")]
+    pub storage_media_type: StorageMediaType,
 
     /// Endpoints of etcd, separated by commas: `https://HOST:PORT`, `http://HOST:PORT` or `unix:///PATH`
     #[arg(long, value_name = "URL,…", value_delimiter = ',')]

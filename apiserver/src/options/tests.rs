@@ -133,16 +133,29 @@ fn flags_of_the_server_are_accepted_behind_a_command() {
 }
 
 #[test]
-fn a_value_that_is_named_like_a_command_stays_behind_its_flag() {
+fn a_word_behind_a_flag_is_its_value_only_if_the_flag_takes_one() {
     #[derive(Args, Debug)]
     struct Own {
-        #[arg(long)]
+        #[arg(long, default_value = "")]
         stage: String,
+        #[arg(long)]
+        loud: bool,
     }
-    let arguments = ["harbor", "--stage", "test", "--secure-port=7443"].map(OsString::from);
-    let (options, own) = Options::read_extension::<Own>(HARBOR, arguments).unwrap();
-    assert_eq!((options.serving.secure_port, own.stage.as_str()), (7443, "test"));
-    assert!(options.command.is_none());
+    let read = |arguments: &[&str]| {
+        let arguments = ["harbor"].iter().chain(arguments).map(OsString::from);
+        let (options, own) = Options::read_extension::<Own>(HARBOR, arguments).unwrap();
+        (options.serving.secure_port, own.stage, own.loud, options.command)
+    };
+    let (port, stage, _, command) = read(&["--stage", "test", "--secure-port=7443"]);
+    assert_eq!((port, stage.as_str()), (7443, "test"));
+    assert!(command.is_none());
+    let (port, _, is_loud, command) = read(&["--loud", "test", "--secure-port=7443", "--", "tool"]);
+    assert_eq!((port, is_loud), (7443, true));
+    assert!(matches!(command, Some(Command::Test(_))));
+    let (port, .., command) = read(&["test", "--assets", "test", "--secure-port=7443"]);
+    assert_eq!(port, 7443);
+    let Some(Command::Test(test)) = command else { panic!("not the command: {command:?}") };
+    assert_eq!(test.assets.unwrap().to_str(), Some("test"));
 }
 
 #[test]

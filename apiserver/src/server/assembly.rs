@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use flowcontrol::FlowControl;
+use flowcontrol::{FlowControl, Mandatory};
 use registry_core::context::ClusterPolicy;
 use registry_core::features::Feature;
 use registry_core::registry::LateResources;
@@ -12,13 +12,14 @@ use resources::api::apiextensions::CustomResourceController;
 use resources::api::apiregistration::CustomRegistration;
 use resources::api::certificates::certificatesigningrequests::count_durations;
 use resources::api::core::services::SharedStore;
+use resources::api::flowcontrol::mandatory;
 use resources::api::rbac::RoleAggregation;
 use resources::post_start::PostStartHook;
 
 use crate::admission::{AdmissionChain, ServedKinds};
 use crate::aggregator::{Aggregation, Aggregator, RemoteApis, Transports};
 use crate::api_client::leadership::LeadershipTimes;
-use crate::controllers::{ControllerSetup, Controllers, ElectionHook, Elections};
+use crate::controllers::{ControllerSetup, Controllers, Elections};
 use crate::filters::Filters;
 use crate::handlers::{Api, ApiConfig, ApiParts, ServedApi, WatchTimes};
 use crate::health::{
@@ -209,8 +210,8 @@ impl<'a> Assembly<'a> {
         };
         let (auditor, clock) = (self.opened.auditor.clone(), self.opened.clock.clone());
         let installed = &self.stores.installed;
-        let Some((elections, informers)) = Elections::new(handler.clone(), auditor, times, clock, installed)
-        else {
+        let elections = Elections::new(handler.clone(), auditor, times, clock, installed);
+        let Some((elections, informers, hook)) = elections else {
             tracing::warn!(
                 "--feature-gates: CoordinatedLeaderElection elects nobody without \
                  --runtime-config=coordination.k8s.io/v1beta1=true"
@@ -219,7 +220,7 @@ impl<'a> Assembly<'a> {
         };
         self.tasks.informers.extend(informers);
         self.tasks.background.push(Box::pin(elections.run(self.lifecycle.shutdown.clone())));
-        Some(Box::new(ElectionHook))
+        Some(Box::new(hook))
     }
 
     /// Returns the filters before this handler, and the hooks of the server, of which these are the first.
@@ -252,8 +253,16 @@ impl<'a> Assembly<'a> {
     fn flow_control(&self) -> Option<Arc<FlowControl>> {
         let (limits, metrics) = (&self.options.limits, &self.opened.metrics);
         let seats = limits.max_requests_inflight.saturating_add(limits.max_mutating_requests_inflight);
-        let control =
-            || FlowControl::new(seats, limits.request_timeout, metrics.flow_control(), metrics.storage());
+        let control = || {
+            let (flows, storage) = (metrics.flow_control(), metrics.storage());
+            FlowControl::new(
+                seats,
+                limits.request_timeout,
+                flows,
+                storage,
+                Mandatory::new(mandatory::specs()),
+            )
+        };
         limits.enable_priority_and_fairness.then(control)
     }
 

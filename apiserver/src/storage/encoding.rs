@@ -30,7 +30,7 @@ impl Storages {
             let stores_cbor = self.release.features.contains(Feature::CBORServingAndStorage);
             return if stores_cbor { StorageEncoding::Cbor } else { StorageEncoding::Json };
         }
-        let is_wanted = self.options.storage_media_type == Some(StorageMediaType::Protobuf);
+        let is_wanted = self.options.storage_media_type == StorageMediaType::Protobuf;
         if is_wanted && schema.has_protobuf() && !STORED_AS_JSON.contains(&stored.kind.group) {
             return StorageEncoding::Protobuf;
         }

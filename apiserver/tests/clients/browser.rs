@@ -83,7 +83,10 @@ fn answer(mut stream: &TcpStream, seen: &Sender<Value>) -> std::io::Result<()> {
 async fn a_dashboard_in_a_browser() {
     let program = std::env::var(CHROMIUM_VARIABLE).unwrap_or_else(|_| "chromium".to_owned());
     if program.is_empty() {
-        eprintln!("NOT TESTED: a dashboard in a browser, because there is no Chromium on this machine");
+        // Not `eprintln!`: the harness hides the output of tests that pass.
+        let text = b"SKIPPED a_dashboard_in_a_browser: there is no Chromium on this machine
+";
+        std::io::stderr().write_all(text).unwrap();
         return;
     }
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

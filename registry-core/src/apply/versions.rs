@@ -206,7 +206,7 @@ impl FieldManager<'_> {
         };
         let own = versions.find(self.api_version);
         let (Some(from), Some(to)) = (from.or(own), to.or(own)) else {
-            return Err(ConversionError(format!("{} is not served", self.api_version)).into());
+            return Err(ConversionError::NotServed(self.api_version.to_owned()).into());
         };
         if from.is_converted_remotely() || to.is_converted_remotely() {
             return self.conversions.find(fields, from, to).map(Cow::Borrowed);

@@ -12,8 +12,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::api::Object;
-use crate::budget::Budget;
+use crate::api::object::ViewError;
+use crate::api::{GroupVersion, Object};
+use crate::budget::{Budget, Exhausted};
+use crate::codec::DecodeError;
+use crate::schema::ConformError;
 
 use super::{Resource, ResourceDescription, ResourceType};
 
@@ -97,10 +100,68 @@ pub trait RemoteConverter: Send + Sync + 'static {
     async fn convert(&self, objects: Vec<Object>, api_version: &str) -> Result<Vec<Object>, ConversionError>;
 }
 
-/// Error of a conversion: the other version cannot represent the object. Not retryable.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ConversionError(pub String);
+/// Error of a conversion: the other version cannot represent the object. Not retryable, but for what takes place outside of
+/// this process. Clients see the text.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ConversionError {
+    /// A value does not match the schema.
+    #[error(transparent)]
+    Nonconforming(#[from] ConformError),
+    /// The defaults, or the request that needs the conversion, take too much.
+    #[error(transparent)]
+    Exhausted(#[from] Exhausted),
+    /// The object does not match its Rust type.
+    #[error(transparent)]
+    Type(Arc<ViewError>),
+    /// A part of the object does not match its Rust type.
+    #[error(transparent)]
+    Part(Arc<serde_json::Error>),
+    /// The stored object cannot be decoded.
+    #[error(transparent)]
+    Undecodable(#[from] DecodeError),
+    /// In the words of the author's `TryFrom`.
+    #[error("{0}")]
+    Unrepresentable(String),
+    /// The version is not served.
+    #[error("{0} is not served")]
+    NotServed(String),
+    /// It cannot be converted here and now.
+    #[error("{0} is converted outside of this process")]
+    Remote(GroupVersion),
+    /// The conversion outside of this process failed.
+    #[error("{0}")]
+    Outside(#[source] Arc<dyn std::error::Error + Send + Sync>),
+    /// One object was to be converted.
+    #[error("the conversion did not return one object for one")]
+    NotOne,
+    /// Some objects were to be converted.
+    #[error("the conversion returned another number of objects")]
+    OtherNumber,
+    /// The result is no object.
+    #[error("the converted value is not an object")]
+    NoObject,
+}
+
+// === impl ConversionError ===
+
+impl ConversionError {
+    /// Returns the error of a conversion outside of this process.
+    pub fn outside(error: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Outside(Arc::new(error))
+    }
+}
+
+impl From<ViewError> for ConversionError {
+    fn from(error: ViewError) -> Self {
+        Self::Type(Arc::new(error))
+    }
+}
+
+impl From<serde_json::Error> for ConversionError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Part(Arc::new(error))
+    }
+}
 
 // === impl Conversion ===
 
@@ -151,8 +212,7 @@ impl ResourceType {
     /// Fails if a value has the wrong type, or if the budget is exhausted.
     pub(super) fn in_current_form(&self, object: Object, budget: &Budget) -> Result<Object, ConversionError> {
         let mut value = conformed(self, object)?.into_value();
-        let defaulted = self.schema().apply_defaults(&mut value, budget);
-        defaulted.map_err(|why| ConversionError(why.to_string()))?;
+        self.schema().apply_defaults(&mut value, budget)?;
         let mut object = into_object(value)?;
         self.strategy.apply_defaults(&mut object);
         Ok(object)
@@ -222,7 +282,7 @@ impl ResourceType {
     }
 
     fn not_here(&self) -> ConversionError {
-        ConversionError(format!("{} is converted outside of this process", self.group_version()))
+        ConversionError::Remote(self.group_version())
     }
 
     /// Whether objects are converted to the stored version outside of this process.
@@ -243,7 +303,7 @@ impl ResourceType {
 pub(crate) fn only(mut converted: Vec<Object>) -> Result<Object, ConversionError> {
     match (converted.pop(), converted.is_empty()) {
         (Some(object), true) => Ok(object),
-        _ => Err(ConversionError("the conversion did not return one object for one".to_owned())),
+        _ => Err(ConversionError::NotOne),
     }
 }
 
@@ -251,15 +311,12 @@ pub(crate) fn only(mut converted: Vec<Object>) -> Result<Object, ConversionError
 fn conformed(resource: &ResourceType, mut object: Object) -> Result<Object, ConversionError> {
     object.set_type(&resource.group_version().api_version(), resource.kind.kind);
     let mut value: Value = object.into_value();
-    resource
-        .schema()
-        .conform_within(&Budget::default(), &mut value, &mut Vec::new())
-        .map_err(|fault| ConversionError(fault.text))?;
+    resource.schema().conform_within(&Budget::default(), &mut value, &mut Vec::new())?;
     into_object(value)
 }
 
 fn into_object(value: Value) -> Result<Object, ConversionError> {
-    Object::from_value(value).map_err(|_| ConversionError("the converted value is not an object".to_owned()))
+    Object::from_value(value).map_err(|_| ConversionError::NoObject)
 }
 
 // === at compile time ===

@@ -3,6 +3,8 @@
 //! The authenticator and the authorizer are implemented above this crate; review resources use them through this
 //! module.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use crate::api::selector::{FieldRequirement, LabelRequirement};
@@ -110,10 +112,16 @@ pub struct KnownToken {
     pub audiences: Vec<String>,
 }
 
-/// Error of a token that is not accepted; the text gives the reasons.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InvalidToken(pub String);
+/// Error of a token that is not accepted. Clients see the text.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum InvalidToken {
+    /// Nobody knows it.
+    #[error("invalid bearer token")]
+    Unknown,
+    /// Those who know tokens of its kind do not accept it.
+    #[error("{0}")]
+    Refused(#[source] Arc<dyn std::error::Error + Send + Sync>),
+}
 
 /// The server's authentication and authorisation, for review resources.
 #[async_trait]
@@ -154,6 +162,15 @@ impl AccessRules {
     }
 }
 
+// === impl InvalidToken ===
+
+impl InvalidToken {
+    /// Returns the error of a token that is refused for this reason.
+    pub fn refused(reason: impl std::error::Error + Send + Sync + 'static) -> Self {
+        Self::Refused(Arc::new(reason))
+    }
+}
+
 // === impl NoAccess ===
 
 #[async_trait]
@@ -163,6 +180,6 @@ impl AccessReviewer for NoAccess {
     }
 
     async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, InvalidToken> {
-        Err(InvalidToken("invalid bearer token".to_owned()))
+        Err(InvalidToken::Unknown)
     }
 }

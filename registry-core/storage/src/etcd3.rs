@@ -35,9 +35,10 @@ mod watch;
 
 use compactor::COMPACT_REVISION_KEY;
 use connection::{Connection, Safety};
-use errors::{Failure, unavailable};
+pub use errors::Failure;
+use errors::unavailable;
 use lease::LeasePool;
-pub use options::{ConnectError, Etcd3Options};
+pub use options::{ConnectError, Etcd3Options, Unanswered};
 
 /// The key that health checks read; it may be absent.
 const HEALTH_KEY: &str = "health";

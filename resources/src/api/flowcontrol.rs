@@ -2,5 +2,5 @@
 
 mod conditions;
 pub mod flowschemas;
-mod mandatory;
+pub mod mandatory;
 pub mod prioritylevelconfigurations;

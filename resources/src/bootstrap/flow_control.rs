@@ -15,14 +15,13 @@ use resource_views::flowcontrol::v1::FlowSchema;
 
 use super::{CONTROLLER_PERIOD, PostStartHook};
 use crate::api::flowcontrol::flowschemas::FlowSchemas;
+use crate::api::flowcontrol::mandatory;
 use crate::api::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
 use crate::support::bootstrap_objects::bootstrap_objects;
 use crate::support::system_writer::SystemWriter;
 
 /// Whether the server updates an object's spec.
 const AUTOUPDATE: &str = "apf.kubernetes.io/autoupdate-spec";
-/// The objects that must exist so that every request has a priority level.
-const MANDATORY: [&str; 2] = ["exempt", "catch-all"];
 
 /// The hook.
 pub(super) struct FlowControl {
@@ -66,7 +65,7 @@ fn mended(present: &Object, wanted: &Object) -> Option<Object> {
         return None;
     }
     let annotation = present.annotation(AUTOUPDATE);
-    let is_kept = MANDATORY.contains(&present.name())
+    let is_kept = mandatory::NAMES.contains(&present.name())
         || match annotation {
             Some(value) => value == "true",
             // An object that precedes the annotation is managed unless it was modified.

@@ -25,7 +25,7 @@ impl AccessReviewer for AllowLater {
     }
 
     async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, InvalidToken> {
-        Err(InvalidToken("there are no tokens".to_owned()))
+        Err(InvalidToken::Unknown)
     }
 }
 
@@ -87,7 +87,7 @@ impl AccessReviewer for OutOfOrder {
     }
 
     async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, InvalidToken> {
-        Err(InvalidToken("there are no tokens".to_owned()))
+        Err(InvalidToken::Unknown)
     }
 }
 

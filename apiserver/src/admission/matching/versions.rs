@@ -153,9 +153,10 @@ async fn convert(
     to: &InstalledPath,
     object: Object,
 ) -> Result<Object, ConversionError> {
+    to.resource.schema.prepare().await;
     let stored = from.resource.to_stored(vec![object]).await?;
     let mut converted = to.resource.convert_stored(stored).await?;
-    converted.pop().ok_or_else(|| ConversionError("the conversion returned no object".to_owned()))
+    converted.pop().ok_or_else(|| ConversionError::NotOne)
 }
 
 /// Returns an object in the form of its schema, with defaults.

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::options::OidcOptions;
+use clients::SettingsError;
+use clients::tls::Trust;
 use registry_core::codec::configuration::decode;
 use serde::Deserialize;
 
@@ -187,7 +189,7 @@ impl AuthenticationConfiguration {
     /// Returns the configuration that the `--oidc-*` flags stand for; `None` without them.
     ///
     /// # Errors
-    /// Fails if a file of them cannot be read.
+    /// Fails if the file of authorities cannot be used.
     pub(in crate::authentication) fn from_flags(
         flags: &OidcOptions,
     ) -> Result<Option<Self>, ConfigurationError> {
@@ -195,7 +197,8 @@ impl AuthenticationConfiguration {
             return Ok(None);
         };
         let certificate_authority = match &flags.oidc_ca_file {
-            Some(path) => fs::read_to_string(path).map_err(ConfigurationError::AuthorityFile)?,
+            Some(path) => authorities(path)
+                .map_err(|source| ConfigurationError::AuthorityFile { path: path.clone(), source })?,
             None => String::new(),
         };
         let prefix = match flags.oidc_username_prefix.as_deref().unwrap_or_default() {
@@ -238,6 +241,15 @@ impl AuthenticationConfiguration {
     }
 }
 
+/// Reads the authorities of an issuer. A file without any content stands for those of the system, as in Kubernetes.
+fn authorities(path: &Path) -> Result<String, SettingsError> {
+    let bundle = fs::read_to_string(path)?;
+    if !bundle.trim().is_empty() {
+        Trust::from_bundle(bundle.as_bytes())?;
+    }
+    Ok(bundle)
+}
+
 /// Returns the signature algorithms of `--oidc-signing-algs`.
 ///
 /// # Errors
@@ -251,4 +263,39 @@ pub(in crate::authentication) fn algorithms(names: &[String]) -> Result<Vec<Algo
         None => Err(ConfigurationError::Algorithm(name.clone())),
     };
     names.iter().map(algorithm).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+
+    #[test]
+    fn authorities_that_cannot_be_used_are_refused_by_their_flag_and_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ca.crt");
+        let from_flags = |content: Option<&[u8]>| {
+            let mut flags = Options::default().authentication.oidc;
+            flags.oidc_issuer_url = Some("https://issuer.example.com".to_owned());
+            flags.oidc_client_id = Some("client".to_owned());
+            flags.oidc_ca_file = Some(path.clone());
+            match content {
+                Some(content) => fs::write(&path, content).unwrap(),
+                None => fs::remove_file(&path).unwrap(),
+            }
+            AuthenticationConfiguration::from_flags(&flags).map_err(|error| error.to_string())
+        };
+        assert!(from_flags(Some(b"\n")).is_ok(), "those of the system");
+        let at = format!("--oidc-ca-file: {}: ", path.display());
+        for (content, reason) in [
+            (
+                Some(&b"no PEM"[..]),
+                "unable to load root certificates: no valid certificate authority data seen",
+            ),
+            (Some(&[0xff]), "stream did not contain valid UTF-8"),
+            (None, "No such file or directory (os error 2)"),
+        ] {
+            assert_eq!(from_flags(content).err(), Some(format!("{at}{reason}")));
+        }
+    }
 }

@@ -34,12 +34,26 @@ pub enum ConfigurationError {
     #[error("oidc: egress lookup for {0:?} is not configured")]
     OtherEgress(String),
 
-    #[error("--oidc-ca-file: {0}")]
-    AuthorityFile(#[source] io::Error),
+    #[error("--oidc-ca-file: {}: {source}", .path.display())]
+    AuthorityFile { path: PathBuf, source: SettingsError },
     #[error("--oidc-signing-algs: oidc: unsupported signing alg: {0:?}")]
     Algorithm(String),
     #[error("--oidc-signing-algs: {0}")]
     NotBuilt(&'static str),
+}
+
+/// Error of a token that its issuer does not vouch for, or that names no user. Not retryable, but for the first. The texts are
+/// Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum JwtError {
+    #[error("oidc: authenticator not initialized")]
+    NotInitialized,
+    #[error("oidc: verify token: {0}")]
+    Unverified(#[source] ClaimError),
+    #[error("oidc: verify token: {0}")]
+    Duplicate(String),
+    #[error(transparent)]
+    User(ClaimError),
 }
 
 /// Error of a token whose claims name no user, or are not accepted. Not retryable. The texts are Kubernetes'.

@@ -39,6 +39,17 @@ struct Kept {
     until: Instant,
 }
 
+/// A token that is being asked about until this is dropped, also if that panics.
+struct Asking {
+    cache: TokenCache,
+    key: Key,
+}
+
+/// Error of a token that is not asked about.
+#[derive(Debug, thiserror::Error)]
+#[error("too many tokens are being reviewed")]
+struct TooManyTokens;
+
 // === impl TokenCache ===
 
 impl TokenCache {
@@ -66,7 +77,7 @@ impl TokenCache {
             match state.asked.get(&key) {
                 Some(asked) => asked.clone(),
                 None if state.asked.len() >= MAX_ASKED => {
-                    return Err(InvalidToken("too many tokens are being reviewed".to_owned()));
+                    return Err(InvalidToken::refused(TooManyTokens));
                 }
                 None => {
                     let answer = self.clone().asked(key, ask());
@@ -85,16 +96,18 @@ impl TokenCache {
         answer: impl Future<Output = TokenOutcome> + Send + 'static,
     ) -> Shared<BoxFuture<'static, TokenOutcome>> {
         let task = tokio::spawn(async move {
+            // Not before: a task that cannot begin is dropped here, while the state is locked.
+            let asking = Asking { cache: self, key };
             let outcome = answer.await;
-            self.keep(key, &outcome);
+            asking.cache.keep(key, &outcome);
+            drop(asking);
             outcome
         });
-        task.map(|ended| ended.unwrap_or_else(|error| Err(InvalidToken(error.to_string())))).boxed().shared()
+        task.map(|ended| ended.unwrap_or_else(|error| Err(InvalidToken::refused(error)))).boxed().shared()
     }
 
     fn keep(&self, key: Key, outcome: &TokenOutcome) {
         let mut state = self.state.lock();
-        state.asked.remove(&key);
         if let Ok(answer) = outcome
             && !self.ttl.is_zero()
         {
@@ -103,6 +116,12 @@ impl TokenCache {
             }
             state.kept.insert(key, Kept { answer: answer.clone(), until: Instant::now() + self.ttl });
         }
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.cache.state.lock().asked.remove(&self.key);
     }
 }
 
@@ -143,29 +162,31 @@ mod tests {
             }
         };
         let own = ["a".to_owned()];
-        let both = tokio::join!(
-            cache.get_or_ask("t", &own, ask(Ok(Some(token_of("x"))))),
-            cache.get_or_ask("t", &own, ask(Ok(Some(token_of("y")))))
-        );
-        assert_eq!((both.0, both.1), (Ok(Some(token_of("x"))), Ok(Some(token_of("x")))), "asked about once");
-        assert_eq!(cache.get_or_ask("t", &own, ask(Ok(Some(token_of("y"))))).await, Ok(Some(token_of("x"))));
-        assert_eq!(
-            cache.get_or_ask("t", &[], ask(Ok(Some(token_of("z"))))).await,
-            Ok(Some(token_of("z"))),
-            "for other audiences"
-        );
-        assert_eq!(cache.get_or_ask("u", &own, ask(Ok(None))).await, Ok(None));
-        assert_eq!(
-            cache.get_or_ask("u", &own, ask(Ok(Some(token_of("u"))))).await,
-            Ok(None),
-            "refusals are kept too"
-        );
+        let get = async |token: &str, audiences: &[String], would_be: Option<&str>| {
+            let found = cache.get_or_ask(token, audiences, ask(Ok(would_be.map(token_of)))).await.unwrap();
+            found.map(|found| found.user.name)
+        };
+        let both = tokio::join!(get("t", &own, Some("x")), get("t", &own, Some("y")));
+        assert_eq!(both, (Some("x".to_owned()), Some("x".to_owned())), "asked about once");
+        assert_eq!(get("t", &own, Some("y")).await.unwrap(), "x");
+        assert_eq!(get("t", &[], Some("z")).await.unwrap(), "z", "for other audiences");
+        assert_eq!(get("u", &own, None).await, None);
+        assert_eq!(get("u", &own, Some("u")).await, None, "refusals are kept too");
         assert_eq!(calls.load(Ordering::SeqCst), 3);
         for _ in 0..2 {
-            assert!(cache.get_or_ask("v", &own, ask(Err(InvalidToken("down".to_owned())))).await.is_err());
+            assert!(cache.get_or_ask("v", &own, ask(Err(InvalidToken::Unknown))).await.is_err());
         }
         assert_eq!(calls.load(Ordering::SeqCst), 5);
         tokio::time::sleep(Duration::from_secs(10)).await;
-        assert_eq!(cache.get_or_ask("t", &own, ask(Ok(Some(token_of("y"))))).await, Ok(Some(token_of("y"))));
+        assert_eq!(get("t", &own, Some("y")).await.unwrap(), "y");
+    }
+
+    #[tokio::test]
+    async fn a_token_is_asked_about_again_after_a_panic() {
+        let cache = TokenCache::new(Duration::from_secs(10));
+        let panics = || async { panic!("as the test wants it") };
+        assert!(cache.get_or_ask("t", &[], panics).await.is_err());
+        let found = cache.get_or_ask("t", &[], || async { Ok(Some(token_of("x"))) }).await;
+        assert_eq!(found.unwrap(), Some(token_of("x")));
     }
 }

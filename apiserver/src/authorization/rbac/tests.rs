@@ -309,11 +309,8 @@ fn rules_are_listed_once_for_each_binding() {
     assert_eq!(fixture.rbac.rules_of(&user("bob", &[]), "a"), AccessRules::default());
 }
 
-/// With 5,000 bindings and 1,000 roles, a check takes a few microseconds even without optimization. Run with
-/// `--nocapture` to see the time.
 #[test]
-fn a_check_does_not_depend_on_the_size_of_the_policy() {
-    const ROUNDS: u32 = 2_000;
+fn a_check_looks_at_the_grants_to_its_user_only() {
     let fixture = Fixture::new();
     let rules = json!([
         rule(&["", "apps"], &["pods", "deployments", "replicasets"], &["get", "list", "watch"]),
@@ -344,14 +341,8 @@ fn a_check_does_not_depend_on_the_size_of_the_policy() {
     fixture.rbac.index.publish();
     let alice = user("user1", &["system:authenticated"]);
     for (uri, allowed) in [("/api/v1/namespaces/n1/pods", true), ("/api/v1/namespaces/n1/secrets", false)] {
-        let info = RequestInfo::parse(&http::Method::GET, &uri.parse().unwrap());
-        let attributes = Attributes::from_request(&alice, &info);
-        let started = std::time::Instant::now();
-        for _ in 0..ROUNDS {
-            assert_eq!(fixture.rbac.authorize(&attributes).is_allow(), allowed);
-        }
-        let each = started.elapsed() / ROUNDS;
-        println!("{uri}: {each:?}");
-        assert!(each < std::time::Duration::from_micros(200), "{uri}: {each:?}");
+        assert_eq!(fixture.allows(&alice, "GET", uri), allowed, "{uri}");
     }
+    // Of 5,003 bindings, three are to everyone, and two to her in this namespace.
+    assert_eq!(fixture.rbac.index.policy().grants(&alice, "n1").count(), 5);
 }

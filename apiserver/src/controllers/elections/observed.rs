@@ -14,6 +14,8 @@ use crate::controllers::queue::Queue;
 #[derive(Default)]
 pub(super) struct ObservedElections {
     candidates: Mutex<BTreeMap<LeaseKey, BTreeMap<String, Arc<Candidate>>>>,
+    /// As the cache of the store has them. Most Leases are renewed all the time, and have no candidates: they are not read.
+    leases: Mutex<BTreeMap<LeaseKey, StoredObject>>,
     /// Gets the Leases whose election has to be looked at, while this server elects.
     queue: Mutex<Weak<Queue<LeaseKey>>>,
 }
@@ -51,6 +53,11 @@ impl ObservedElections {
         candidates.get(lease).into_iter().flat_map(BTreeMap::values).cloned().collect()
     }
 
+    /// Returns a Lease.
+    pub(super) fn lease(&self, lease: &LeaseKey) -> Option<StoredObject> {
+        self.leases.lock().get(lease).cloned()
+    }
+
     fn note(&self, lease: LeaseKey) {
         if let Some(queue) = self.queue.lock().upgrade() {
             queue.add(lease);
@@ -85,6 +92,13 @@ fn read(object: &StoredObject) -> Option<Candidate> {
     Candidate::read(&serde_json::from_slice(object.json()).ok()?)
 }
 
+/// Returns the namespace and the name of a Lease.
+fn key(object: &StoredObject) -> Option<LeaseKey> {
+    let mut segments = object.key.rsplit('/');
+    let (name, namespace) = (segments.next()?, segments.next()?);
+    Some((namespace.to_owned(), name.to_owned()))
+}
+
 // === impl CandidateHandler ===
 
 impl InformerHandler for CandidateHandler {
@@ -107,13 +121,21 @@ impl InformerHandler for CandidateHandler {
 
 impl InformerHandler for LeaseHandler {
     /// Elections are looked at from time to time.
-    fn replaced(&self, _objects: Vec<StoredObject>) {}
+    fn replaced(&self, objects: Vec<StoredObject>) {
+        let leases = objects.into_iter().filter_map(|object| Some((key(&object)?, object)));
+        *self.0.leases.lock() = leases.collect();
+    }
 
-    /// Most Leases are renewed all the time, and have no candidates: they are not read.
     fn changed(&self, change: InformerChange) {
-        let mut segments = change.object().key.rsplit('/');
-        let (Some(name), Some(namespace)) = (segments.next(), segments.next()) else { return };
-        let lease = (namespace.to_owned(), name.to_owned());
+        let Some(lease) = key(change.object()) else { return };
+        match change {
+            InformerChange::Added(object) | InformerChange::Modified(object) => {
+                self.0.leases.lock().insert(lease.clone(), object);
+            }
+            InformerChange::Deleted(_) => {
+                self.0.leases.lock().remove(&lease);
+            }
+        }
         if self.0.candidates.lock().contains_key(&lease) {
             self.0.note(lease);
         }

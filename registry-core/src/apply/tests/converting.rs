@@ -1,6 +1,7 @@
 //! Applies to objects that have fields of a manager in another version, which is converted outside of this process.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -11,7 +12,9 @@ use super::{FIRST, SECOND};
 use crate::api::{GroupVersionKind, Object};
 use crate::registry::testing::widgets;
 use crate::resource::conversion::{Conversion, ConversionError, Converter, RemoteConverter};
-use crate::resource::{NoStrategy, ResourceDescription, ResourceProperties, ResourceType, Versions};
+use crate::resource::{
+    NoStrategy, PrepareSchema, ResourceDescription, ResourceProperties, ResourceType, SchemaSource, Versions,
+};
 use crate::schema::Schema;
 
 const V1: ResourceDescription = widgets(|| Arc::new(NoStrategy));
@@ -43,6 +46,11 @@ impl RemoteConverter for Renaming {
 
 fn versions(converter: Arc<Renaming>) -> Versions {
     let hub = V1.instantiate();
+    let spoke = spoke(&hub, Converter::Remote(converter));
+    Versions::new(hub, [Arc::new(spoke)])
+}
+
+fn spoke(hub: &Arc<ResourceType>, converter: Converter) -> ResourceType {
     let schema = || {
         let spec = json!({"type": "object", "properties": {"size": {"type": "integer"}}});
         Schema::from_json_schema(&json!({"type": "object", "properties": {"spec": spec}}), V2_KIND)
@@ -50,9 +58,8 @@ fn versions(converter: Arc<Renaming>) -> Versions {
     let properties = ResourceProperties { kind: V2_KIND, ..V1.properties };
     let spoke = ResourceDescription { properties, schema, ..V1 }.instantiate();
     let mut spoke = Arc::into_inner(spoke).unwrap();
-    let converter = Converter::Remote(converter);
     spoke.hub = Some(Arc::new(Conversion { hub: hub.clone(), converter, hub_fields: Box::default() }));
-    Versions::new(hub, [Arc::new(spoke)])
+    spoke
 }
 
 fn manager<'a>(versions: &'a Versions, version: &'a ResourceType, blank: &'a Object) -> FieldManager<'a> {
@@ -110,4 +117,57 @@ async fn fields_are_merged_again_with_each_conversion_that_was_lacking() {
     let entries = new.get(&["metadata", "managedFields"]).and_then(|entries| entries.as_array()).unwrap();
     let owners: Vec<_> = entries.iter().map(|entry| (&entry["manager"], &entry["fieldsV1"])).collect();
     assert_eq!(owners, [(&json!("three"), &json!({"f:spec": {"f:replicas": {}}}))]);
+}
+
+/// A schema that is compiled when somebody has waited for it.
+#[derive(Default)]
+struct Late(AtomicBool);
+
+#[async_trait]
+impl PrepareSchema for Late {
+    fn is_prepared(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    async fn prepare(&self) {
+        tokio::task::yield_now().await;
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test]
+async fn the_schema_of_another_version_is_waited_for_before_fields_are_merged() {
+    let entry = json!([{
+        "manager": "one", "operation": "Apply", "apiVersion": "example.com/v2", "time": FIRST,
+        "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:size": {}}},
+    }]);
+    for applies in [false, true] {
+        let hub = V1.instantiate();
+        let unchanged = || Box::new(Ok::<Object, ConversionError>);
+        let mut spoke = spoke(&hub, Converter::Functions { to_hub: unchanged(), from_hub: unchanged() });
+        let late = Arc::new(Late::default());
+        let (compiled, at_use) = (spoke.schema(), late.clone());
+        let schema = move || {
+            assert!(at_use.is_prepared(), "compiled by the thread that merges");
+            compiled.clone()
+        };
+        spoke.schema = SchemaSource::new(schema).with_preparation(late.clone());
+        let versions = Versions::new(hub, [Arc::new(spoke)]);
+        let v1 = versions.hub();
+        let blank = v1.new_object();
+        let mut live = widget(v1, "replicas", 1);
+        live.set(&["metadata", "uid"], "u".into());
+        live.set(&["metadata", "managedFields"], entry.clone());
+        let mut new = widget(v1, "replicas", 2);
+        let manager = manager(&versions, v1, &blank);
+        if applies {
+            let apply = |manager: &FieldManager<'_>| manager.apply(Some(&live), &new, "two", true, SECOND);
+            manager.with_conversions(apply).await.unwrap();
+        } else {
+            manager
+                .with_conversions(|manager| manager.track_update(Some(&live), &mut new, "two", SECOND))
+                .await;
+        }
+        assert!(late.is_prepared(), "applies: {applies}");
+    }
 }

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use futures::{StreamExt, TryStreamExt as _};
 
 use crate::api::{GetOptions, ListOptions, Object, StatusError};
-use crate::codec::{DecodeError, stored};
+use crate::codec::stored;
 use crate::context::RequestContext;
 use crate::resource::conversion::ConversionError;
 use crate::rest::{Answer, Getter, Lister, Watcher};
@@ -178,7 +178,7 @@ impl VersionAdapter {
             let objects = some.iter().map(|entry| decoded(entry)).collect::<Result<Vec<_>, _>>()?;
             let converted = self.spoke.convert_stored(objects).await?;
             if converted.len() != some.len() {
-                return Err(ConversionError("the conversion returned another number of objects".to_owned()));
+                return Err(ConversionError::OtherNumber);
             }
             for (entry, object) in some.iter_mut().zip(converted) {
                 let made = self.with_key_of(entry, &object)?;
@@ -221,8 +221,7 @@ impl VersionAdapter {
         object: &Object,
     ) -> Result<StoredObject, ConversionError> {
         let encoded = stored::encode(object, self.spoke.schema().field_order());
-        let (line, item_offset) =
-            stored::with_resource_version(&encoded, revision).map_err(|error| unreadable(&error))?;
+        let (line, item_offset) = stored::with_resource_version(&encoded, revision)?;
         let attributes =
             if self.is_remote() { self.spoke.attributes(object) } else { entry.attributes.clone() };
         Ok(Arc::new(Entry::new(Arc::clone(&entry.key), revision, line, item_offset, attributes)))
@@ -268,9 +267,5 @@ fn corrupt(entry: &StoredObject, error: &ConversionError) -> WatchError {
 }
 
 fn decoded(entry: &StoredObject) -> Result<Object, ConversionError> {
-    stored::decode(entry.json()).map_err(|error| unreadable(&error))
-}
-
-fn unreadable(error: &DecodeError) -> ConversionError {
-    ConversionError(error.to_string())
+    Ok(stored::decode(entry.json())?)
 }

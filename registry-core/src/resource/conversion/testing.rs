@@ -82,7 +82,7 @@ fn round_trip(
 ) -> Result<(Object, Object), ConversionError> {
     let before = conformed(start, object)?;
     let Converter::Functions { to_hub, from_hub } = &conversion.converter else {
-        return Err(ConversionError("a remote conversion cannot be checked here".to_owned()));
+        return Err(ConversionError::Remote(spoke.group_version()));
     };
     let to_hub = |object| conformed(&conversion.hub, to_hub(object)?);
     let from_hub = |object| conformed(spoke, from_hub(object)?);

@@ -19,7 +19,7 @@ use crate::stage;
 
 use super::channel;
 use super::errors::Failure;
-use super::options::{ConnectError, Etcd3Options};
+use super::options::{ConnectError, Etcd3Options, Unanswered};
 
 /// Maximum number of attempts of a request, the first included.
 const ATTEMPTS: u32 = 5;
@@ -174,8 +174,10 @@ impl Connection {
 
     async fn first_answer(&self, options: &Etcd3Options) -> Result<(), ConnectError> {
         let deadline = Instant::now() + Duration::from_secs(options.connect_timeout_seconds.max(1));
-        let unreachable =
-            |reason: String| ConnectError::Unreachable { endpoints: options.endpoints.join(", "), reason };
+        let unreachable = |source: Unanswered| ConnectError::Unreachable {
+            endpoints: options.endpoints.join(", "),
+            source,
+        };
         let mut backoff = FIRST_ANSWER_BACKOFF;
         let notice = FirstAnswerNotice { options, last: Mutex::default() };
         let mut last_failure = None;
@@ -192,14 +194,14 @@ impl Connection {
                 Ok(Ok(_)) => return Ok(()),
                 Ok(Err(failure)) => failure,
                 Err(_) => {
-                    return Err(unreachable(last_failure.unwrap_or_else(|| "no answer in time".to_owned())));
+                    return Err(unreachable(last_failure.map_or(Unanswered::Late, Unanswered::Failed)));
                 }
             };
             if !matches!(failure, Failure::NotSent(_) | Failure::Lost(_)) || Instant::now() >= deadline {
-                return Err(unreachable(failure.to_string()));
+                return Err(unreachable(failure.into()));
             }
             notice.say(&failure.to_string());
-            last_failure = Some(failure.to_string());
+            last_failure = Some(failure);
             sleep(backoff.next_pause()).await;
         }
     }

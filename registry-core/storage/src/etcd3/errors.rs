@@ -7,24 +7,32 @@ use etcd_client::Error;
 use crate::mvcc::MvccError;
 
 /// The meaning of a failed call, without the revisions concerned.
-#[derive(Debug)]
-pub(super) enum Failure {
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
     /// The request exceeds etcd's size limit.
+    #[error("{0}")]
     TooLarge(String),
     /// The requested revision has been compacted.
+    #[error("the revision has been compacted")]
     Compacted,
     /// The requested revision is in the future.
+    #[error("the revision is in the future")]
     Future,
     /// Too many requests are in flight for etcd or this client; nothing was executed.
+    #[error("too many requests")]
     Overloaded,
     /// The lease does not exist; nothing was executed.
+    #[error("the lease is gone")]
     LeaseNotFound,
     /// The request was not sent: a retry is safe.
+    #[error("{0}")]
     NotSent(String),
     /// It is unknown whether the request was executed.
+    #[error("{0}")]
     Lost(String),
     /// etcd refuses the request for a reason that an immediate retry does not resolve (full disk, missing
     /// permission).
+    #[error("{0}")]
     Refused(String),
 }
 
@@ -93,20 +101,6 @@ impl From<Failure> for MvccError {
             Failure::TooLarge(text) => Self::TooLarge(text),
             Failure::Overloaded => Self::Overloaded,
             other => unavailable(other),
-        }
-    }
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLarge(text) | Self::NotSent(text) | Self::Lost(text) | Self::Refused(text) => {
-                f.write_str(text)
-            }
-            Self::Compacted => f.write_str("the revision has been compacted"),
-            Self::Future => f.write_str("the revision is in the future"),
-            Self::Overloaded => f.write_str("too many requests"),
-            Self::LeaseNotFound => f.write_str("the lease is gone"),
         }
     }
 }

@@ -9,6 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::io::{AsyncRead, AsyncWrite};
 
+use super::errors::Failure;
+
 /// Options of the connection to an etcd cluster.
 ///
 /// Kubernetes concept: `storagebackend.TransportConfig`, the `--etcd-*` flags.
@@ -88,14 +90,25 @@ pub enum ConnectError {
     Setup(#[source] etcd_client::Error),
     /// No member responded. Retryable.
     #[error(
-        "etcd does not answer at {endpoints}: {reason}; start etcd, or correct --etcd-servers and the files of its TLS"
+        "etcd does not answer at {endpoints}: {source}; start etcd, or correct --etcd-servers and the files of its TLS"
     )]
     Unreachable {
         /// The endpoints tried.
         endpoints: String,
         /// The last failure.
-        reason: String,
+        source: Unanswered,
     },
+}
+
+/// Why etcd has not answered at the start.
+#[derive(Debug, thiserror::Error)]
+pub enum Unanswered {
+    /// It said nothing.
+    #[error("no answer in time")]
+    Late,
+    /// Calls failed; this is the last failure.
+    #[error(transparent)]
+    Failed(#[from] Failure),
 }
 
 // === impl Etcd3Options ===

@@ -10,7 +10,7 @@ use prometheus::{IntCounterVec, IntGaugeVec};
 
 use registry_meta::GroupResource;
 
-use super::families::{Families, MetricsError};
+use super::families::{Definition, Families, MetricsError};
 use super::names;
 
 /// Revisions are exported modulo this, as Kubernetes does: a gauge is a float, exact below 2^53 only.
@@ -68,19 +68,38 @@ pub(super) struct Gauges {
     budget: Mutex<Option<Weak<dyn BudgetSource>>>,
     storage_objects: IntGaugeVec,
     resource_objects: IntGaugeVec,
-    revision: IntGaugeVec,
-    capacity: IntGaugeVec,
-    is_filled: IntGaugeVec,
-    holds_objects: IntGaugeVec,
-    object_bytes: IntGaugeVec,
-    history_bytes: IntGaugeVec,
-    history_events: IntGaugeVec,
-    watchers: IntGaugeVec,
-    limit_bytes: IntGaugeVec,
-    used_bytes: IntGaugeVec,
-    encoding_bytes: IntGaugeVec,
+    of_caches: Vec<Gauge<CacheNumbers>>,
+    of_budget: Vec<Gauge<BudgetNumbers>>,
     evictions: IntCounterVec,
 }
+
+/// A definition, and what reads the value.
+type Read<N> = (&'static Definition, fn(&N) -> u64);
+
+/// A gauge, and what reads its value.
+struct Gauge<N> {
+    family: IntGaugeVec,
+    value: fn(&N) -> u64,
+}
+
+/// The gauges of each cache.
+const OF_CACHES: [Read<CacheNumbers>; 8] = [
+    (&names::CACHE_REVISION, |numbers| numbers.revision % REVISION_MODULUS),
+    (&names::CACHE_CAPACITY, |numbers| numbers.capacity_events as u64),
+    (&names::CACHE_IS_FILLED, |numbers| u64::from(numbers.revision != 0)),
+    (&names::CACHE_HOLDS_OBJECTS, |numbers| u64::from(numbers.holds_objects)),
+    (&names::CACHE_OBJECT_BYTES, |numbers| numbers.object_bytes as u64),
+    (&names::CACHE_HISTORY_BYTES, |numbers| numbers.history_bytes as u64),
+    (&names::CACHE_HISTORY_EVENTS, |numbers| numbers.history_events as u64),
+    (&names::CACHE_WATCHERS, |numbers| numbers.watchers as u64),
+];
+
+/// The gauges of the budget of all caches.
+const OF_BUDGET: [Read<BudgetNumbers>; 3] = [
+    (&names::CACHE_LIMIT, |numbers| numbers.limit_bytes as u64),
+    (&names::CACHE_USED, |numbers| numbers.used_bytes as u64),
+    (&names::CACHE_ENCODINGS, |numbers| numbers.encoding_bytes as u64),
+];
 
 /// The collector that the registry holds.
 struct Reader(Arc<Gauges>);
@@ -89,25 +108,14 @@ struct Reader(Arc<Gauges>);
 
 impl Gauges {
     pub(super) fn new(families: &mut Families) -> Result<Arc<Self>, MetricsError> {
-        let evictions = families.unregistered_counter(&names::CACHE_EVICTIONS)?;
-        let mut gauge = |definition| families.unregistered_gauge(definition);
         let gauges = Arc::new(Self {
             sources: Mutex::default(),
             budget: Mutex::default(),
-            storage_objects: gauge(&names::STORAGE_OBJECTS)?,
-            resource_objects: gauge(&names::RESOURCE_OBJECTS)?,
-            revision: gauge(&names::CACHE_REVISION)?,
-            capacity: gauge(&names::CACHE_CAPACITY)?,
-            is_filled: gauge(&names::CACHE_IS_FILLED)?,
-            holds_objects: gauge(&names::CACHE_HOLDS_OBJECTS)?,
-            object_bytes: gauge(&names::CACHE_OBJECT_BYTES)?,
-            history_bytes: gauge(&names::CACHE_HISTORY_BYTES)?,
-            history_events: gauge(&names::CACHE_HISTORY_EVENTS)?,
-            watchers: gauge(&names::CACHE_WATCHERS)?,
-            limit_bytes: gauge(&names::CACHE_LIMIT)?,
-            used_bytes: gauge(&names::CACHE_USED)?,
-            encoding_bytes: gauge(&names::CACHE_ENCODINGS)?,
-            evictions,
+            storage_objects: families.unregistered_gauge(&names::STORAGE_OBJECTS)?,
+            resource_objects: families.unregistered_gauge(&names::RESOURCE_OBJECTS)?,
+            of_caches: Gauge::all(families, &OF_CACHES)?,
+            of_budget: Gauge::all(families, &OF_BUDGET)?,
+            evictions: families.unregistered_counter(&names::CACHE_EVICTIONS)?,
         });
         families.collect(Box::new(Reader(gauges.clone())))?;
         Ok(gauges)
@@ -152,18 +160,9 @@ impl Gauges {
         let labels = &[resource.group, resource.resource];
         // There may be none: its cache was never read.
         let _ = self.storage_objects.remove_label_values(&[resource.to_string()]);
-        for gauge in [
-            &self.resource_objects,
-            &self.revision,
-            &self.capacity,
-            &self.is_filled,
-            &self.holds_objects,
-            &self.object_bytes,
-            &self.history_bytes,
-            &self.history_events,
-            &self.watchers,
-        ] {
-            let _ = gauge.remove_label_values(labels);
+        let of_caches = self.of_caches.iter().map(|gauge| &gauge.family);
+        for family in of_caches.chain([&self.resource_objects]) {
+            let _ = family.remove_label_values(labels);
         }
     }
 
@@ -174,9 +173,7 @@ impl Gauges {
         let budget = self.budget.lock();
         if let Some(budget) = budget.as_ref().and_then(Weak::upgrade) {
             let numbers = budget.numbers();
-            set(&self.limit_bytes, &[], numbers.limit_bytes as u64);
-            set(&self.used_bytes, &[], numbers.used_bytes as u64);
-            set(&self.encoding_bytes, &[], numbers.encoding_bytes as u64);
+            self.of_budget.iter().for_each(|gauge| gauge.set(&[], &numbers));
             let evictions = self.evictions.with_label_values::<&str>(&[]);
             evictions.inc_by(numbers.evictions.saturating_sub(evictions.get()));
         }
@@ -187,48 +184,41 @@ impl Gauges {
         if numbers.revision != 0 {
             self.set_objects(resource, Some(numbers.objects as u64));
         }
-        set(&self.revision, labels, numbers.revision % REVISION_MODULUS);
-        set(&self.capacity, labels, numbers.capacity_events as u64);
-        set(&self.is_filled, labels, u64::from(numbers.revision != 0));
-        set(&self.holds_objects, labels, u64::from(numbers.holds_objects));
-        set(&self.object_bytes, labels, numbers.object_bytes as u64);
-        set(&self.history_bytes, labels, numbers.history_bytes as u64);
-        set(&self.history_events, labels, numbers.history_events as u64);
-        set(&self.watchers, labels, numbers.watchers as u64);
+        self.of_caches.iter().for_each(|gauge| gauge.set(labels, &numbers));
     }
 
-    fn all(&self) -> [&dyn Collector; 14] {
-        [
-            &self.storage_objects,
-            &self.resource_objects,
-            &self.revision,
-            &self.capacity,
-            &self.is_filled,
-            &self.holds_objects,
-            &self.object_bytes,
-            &self.history_bytes,
-            &self.history_events,
-            &self.watchers,
-            &self.limit_bytes,
-            &self.used_bytes,
-            &self.encoding_bytes,
-            &self.evictions,
-        ]
+    fn all(&self) -> impl Iterator<Item = &dyn Collector> {
+        let single: [&dyn Collector; 3] = [&self.storage_objects, &self.resource_objects, &self.evictions];
+        let of_caches = self.of_caches.iter().map(|gauge| &gauge.family as &dyn Collector);
+        let of_budget = self.of_budget.iter().map(|gauge| &gauge.family as &dyn Collector);
+        single.into_iter().chain(of_caches).chain(of_budget)
     }
 }
 
-fn set(gauge: &IntGaugeVec, labels: &[&str], value: u64) {
-    gauge.with_label_values(labels).set(i64::try_from(value).unwrap_or(i64::MAX));
+// === impl Gauge ===
+
+impl<N> Gauge<N> {
+    fn all(families: &mut Families, definitions: &[Read<N>]) -> Result<Vec<Self>, MetricsError> {
+        let gauge = |(definition, value): &Read<N>| {
+            Ok(Self { family: families.unregistered_gauge(definition)?, value: *value })
+        };
+        definitions.iter().map(gauge).collect()
+    }
+
+    fn set(&self, labels: &[&str], numbers: &N) {
+        let value = i64::try_from((self.value)(numbers)).unwrap_or(i64::MAX);
+        self.family.with_label_values(labels).set(value);
+    }
 }
 
 impl Collector for Reader {
     fn desc(&self) -> Vec<&Desc> {
-        self.0.all().into_iter().flat_map(|gauge| gauge.desc()).collect()
+        self.0.all().flat_map(Collector::desc).collect()
     }
 
     fn collect(&self) -> Vec<MetricFamily> {
         self.0.read();
-        self.0.all().into_iter().flat_map(Collector::collect).collect()
+        self.0.all().flat_map(Collector::collect).collect()
     }
 }
 

@@ -16,16 +16,18 @@ use std::time::Duration;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use registry_core::api::{GetOptions, StatusError};
+use registry_core::backoff::Backoff;
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::{Informer, InformerTask, InstalledApi, LateResources, ServeResources, Store};
 use registry_core::rest::{Answer, Getter as _};
 use registry_core::storage::Revision;
 use registry_core::{RequestContext, Resource as _};
 use tokio::sync::{Notify, Semaphore, watch};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 
 use crate::support::system_writer::SystemWriter;
 
+use super::custom_resources::Compiling;
 use super::customresourcedefinitions::CustomResourceDefinitions;
 
 mod cleanup;
@@ -37,14 +39,16 @@ mod state;
 pub use defined::DefinedVersions;
 pub(crate) use defined::VersionNames;
 use pending::PendingChanges;
-use state::{State, Task};
+use state::{Cleaning, State, Task};
+#[cfg(test)]
+mod tests;
 
 /// Maximum number of concurrent writes to definitions. They share commits.
 const MAX_WRITES: usize = 64;
 /// Maximum number of definitions whose objects are deleted at the same time.
 const MAX_CLEANUPS: usize = 4;
-/// Time before a failed task is repeated.
-const RETRY_PAUSE: Duration = Duration::from_secs(1);
+/// The pauses before failed work on a definition is repeated.
+const RETRIES: Backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(30));
 /// Maximum time that a request waits for a kind that was defined just before it.
 const LATE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -59,8 +63,35 @@ pub struct CustomResourceController {
     pending: Arc<PendingChanges>,
     applied: Applied,
     defined: Arc<DefinedVersions>,
+    compiling: Compiling,
     writes: Semaphore,
     cleanups: Semaphore,
+}
+
+/// The work on definitions that is under way.
+#[derive(Default)]
+struct Tasks {
+    tasks: JoinSet<Result<(), StatusError>>,
+    works: HashMap<Id, Work>,
+}
+
+/// What a task is about.
+struct Work {
+    /// The name of the definition.
+    name: String,
+    /// The uid of the definition.
+    uid: String,
+    /// `None` if its objects are not being deleted.
+    cleaning: Option<Cleaning>,
+}
+
+/// Error of work on a definition. Retryable.
+#[derive(Debug, thiserror::Error)]
+enum WorkError {
+    #[error(transparent)]
+    Refused(#[from] StatusError),
+    #[error(transparent)]
+    Panicked(#[from] JoinError),
 }
 
 /// The changes that have been applied.
@@ -94,6 +125,7 @@ impl CustomResourceController {
             pending: Arc::default(),
             applied: Applied::default(),
             defined: Arc::default(),
+            compiling: Compiling::default(),
             writes: Semaphore::new(MAX_WRITES),
             cleanups: Semaphore::new(MAX_CLEANUPS),
         }))
@@ -117,16 +149,12 @@ impl CustomResourceController {
     /// Applies changes until it is dropped.
     pub async fn run(self: Arc<Self>) {
         let mut state = State::default();
-        let mut tasks: JoinSet<Result<(), (String, StatusError)>> = JoinSet::new();
+        let mut tasks = Tasks::default();
         loop {
             let batch = tokio::select! {
                 batch = self.pending.next() => batch,
-                Some(ended) = tasks.join_next() => {
-                    if let Ok(Err((definition, failure))) = ended {
-                        tracing::warn!(definition, "cannot finish the work on a definition yet: {failure}");
-                        state.end_cleanup(&definition);
-                        self.repeat(&state, definition);
-                    }
+                Some((work, outcome)) = tasks.next() => {
+                    self.end(&mut state, work, outcome);
                     continue;
                 }
             };
@@ -138,7 +166,7 @@ impl CustomResourceController {
             self.defined.publish(is_complete);
             self.applied.advance(applied.revisions, is_complete);
             for task in applied.tasks {
-                tasks.spawn(self.clone().perform(task));
+                tasks.begin(&self, task);
             }
         }
     }
@@ -148,19 +176,27 @@ impl CustomResourceController {
         self.installed.contains(&(group, plural))
     }
 
-    /// Repeats the work on a definition after a pause.
-    fn repeat(&self, state: &State, definition: String) {
-        let Some(object) = state.object(&definition) else { return };
-        let pending = self.pending.clone();
+    /// Repeats work on a definition that failed or panicked, after a pause.
+    fn end(&self, state: &mut State, work: Work, outcome: Result<(), WorkError>) {
+        let Work { name, uid, cleaning } = work;
+        let Some(known) = state.definition(&name, &uid) else { return };
+        let Err(failure) = outcome else {
+            cleaning.iter().for_each(Cleaning::complete);
+            known.retries.reset();
+            return;
+        };
+        tracing::warn!(definition = name, "cannot finish the work on a definition yet: {failure}");
+        let (pause, pending) = (known.retries.next_pause(), self.pending.clone());
         tokio::spawn(async move {
-            tokio::time::sleep(RETRY_PAUSE).await;
-            pending.again(definition, object);
+            tokio::time::sleep(pause).await;
+            // It is due again from here on, not when the failure has become a condition.
+            drop(cleaning);
+            pending.again(name);
         });
     }
 
-    async fn perform(self: Arc<Self>, task: Task) -> Result<(), (String, StatusError)> {
-        let name = task.definition().to_owned();
-        let performed = match task {
+    async fn perform(self: Arc<Self>, task: Task) -> Result<(), StatusError> {
+        match task {
             Task::Status { name, uid, changes } => {
                 let _permit = self.writes.acquire().await;
                 self.change_status(&name, &uid, |definition| {
@@ -170,12 +206,11 @@ impl CustomResourceController {
                 })
                 .await
             }
-            Task::Cleanup { name, uid, instances } => {
+            Task::Cleanup { name, uid, instances, .. } => {
                 let _permit = self.cleanups.acquire().await;
                 self.clean_up(&name, &uid, instances).await
             }
-        };
-        performed.map_err(|failure| (name, failure))
+        }
     }
 
     /// Changes the status of the definition with this uid. Does nothing if it is gone.
@@ -215,6 +250,25 @@ impl LateResources for CustomResourceController {
         };
         let applied = self.applied.reached(&name, definition.revision);
         tokio::time::timeout(LATE_TIMEOUT, applied).await.is_ok()
+    }
+}
+
+// === impl Tasks ===
+
+impl Tasks {
+    fn begin(&mut self, controller: &Arc<CustomResourceController>, task: Task) {
+        let work = task.work();
+        let id = self.tasks.spawn(controller.clone().perform(task)).id();
+        self.works.insert(id, work);
+    }
+
+    /// Waits until work has ended; `None` if there is none.
+    async fn next(&mut self) -> Option<(Work, Result<(), WorkError>)> {
+        let (id, outcome) = match self.tasks.join_next_with_id().await? {
+            Ok((id, outcome)) => (id, outcome.map_err(WorkError::from)),
+            Err(error) => (error.id(), Err(error.into())),
+        };
+        Some((self.works.remove(&id)?, outcome))
     }
 }
 

@@ -3,7 +3,7 @@
 //! [`CustomKinds::new`] makes a [`ResourceType`] of each version of a definition. The storage version is the hub, all others
 //! are spokes, served or not: objects that were stored in a version that is no longer served remain readable.
 //!
-//! A kind that is not used costs its names and columns. The schema and the rules of a version are compiled by the first
+//! A kind that is not used costs its names and columns. The schema and the rules of a version are compiled for the first
 //! request that needs them, from the stored definition, and shared by all requests (`compiled`).
 //!
 //! | module | contents |
@@ -31,7 +31,8 @@ use registry_core::storage::StoredObject;
 use super::customresourcedefinitions::definition::{
     Definition, DefinitionError, DefinitionFault, DefinitionVersion,
 };
-use compiled::Compiled;
+pub(super) use compiled::Compiling;
+use compiled::{Compiled, Preparation};
 use intern::Path;
 use scale::ScaleRules;
 use strategy::{CustomStrategy, KindRules, VersionRules};
@@ -66,6 +67,7 @@ struct Making<'a> {
     /// The selectable fields of all versions.
     selectable: &'a [&'static str],
     webhooks: &'a Arc<dyn WebhookCaller>,
+    compiling: &'a Compiling,
 }
 
 // === impl CustomKinds ===
@@ -73,7 +75,8 @@ struct Making<'a> {
 impl CustomKinds {
     /// Makes the kinds of a definition that is stored as `stored`, whose names were accepted.
     ///
-    /// `webhooks` calls the webhook that converts between versions, if the definition has one.
+    /// `webhooks` calls the webhook that converts between versions, if the definition has one. `compiling` limits the number
+    /// of schemas that are compiled at the same time.
     ///
     /// # Errors
     /// Fails with a reason if the definition has no accepted names, or no storage version.
@@ -81,6 +84,7 @@ impl CustomKinds {
         definition: &Definition,
         stored: &StoredObject,
         webhooks: &Arc<dyn WebhookCaller>,
+        compiling: &Compiling,
     ) -> Result<Self, DefinitionError> {
         let names = &definition.accepted_names;
         for (field, name) in [
@@ -97,7 +101,7 @@ impl CustomKinds {
         let hub_at = hub_at.ok_or_else(|| definition.fault(DefinitionFault::NoStorageVersion))?;
         let rules = Arc::new(kind_rules(definition, stored));
         let selectable = all_selectable(&rules, hub_at);
-        let making = Making { definition, rules: &rules, selectable: &selectable, webhooks };
+        let making = Making { definition, rules: &rules, selectable: &selectable, webhooks, compiling };
         let mut made: Vec<Option<Arc<ResourceType>>> = vec![None; definition.versions.len()];
         let hub = making.version(hub_at, None)?;
         for (at, slot) in made.iter_mut().enumerate() {
@@ -153,11 +157,17 @@ fn all_selectable(rules: &KindRules, hub_at: usize) -> Vec<&'static str> {
 
 /// Returns the source of a version's schema: compiled for requests, and as it is written in the definition for the
 /// documents about the API.
-fn schema_source(definition: &Definition, compiled: Arc<Compiled>, selectable: Path) -> SchemaSource {
+fn schema_source(
+    definition: &Definition,
+    compiled: Arc<Compiled>,
+    preparation: Preparation,
+    selectable: Path,
+) -> SchemaSource {
     let names = &definition.accepted_names;
     let fingerprint = format!("{} {} {names:?}", definition.uid, definition.generation);
     let published = compiled.clone();
     SchemaSource::new(move || compiled.get().schema.clone())
+        .with_preparation(Arc::new(preparation))
         .with_published(move || published.published())
         .with_fingerprint(fingerprint)
         .with_published_fields(selectable)
@@ -224,12 +234,26 @@ impl Making<'_> {
                 at,
                 deprecation.as_deref().map(intern::text),
             )),
-            schema: schema_source(definition, compiled, own.selectable),
+            schema: schema_source(definition, compiled, self.preparation(own), own.selectable),
             hub: hub.map(|hub| {
                 let hub_fields = fields.into();
                 let converter = conversion::between_versions(definition, self.webhooks);
                 Arc::new(Conversion { hub: hub.clone(), converter, hub_fields })
             }),
         }))
+    }
+
+    /// Returns what compiles the schemas that requests for a version need: its own, and those of the stored versions.
+    fn preparation(&self, own: &VersionRules) -> Preparation {
+        let Self { definition, rules, compiling, .. } = *self;
+        let versions = definition.versions.iter().zip(&rules.versions);
+        let is_stored = |version: &DefinitionVersion| {
+            version.is_storage || definition.stored_versions.contains(&version.name)
+        };
+        let needed = versions.filter(|(version, rules)| is_stored(version) || rules.kind == own.kind);
+        Preparation {
+            needed: needed.map(|(_, rules)| rules.compiled.clone()).collect(),
+            compiling: compiling.clone(),
+        }
     }
 }

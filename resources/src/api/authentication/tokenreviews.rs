@@ -8,7 +8,7 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::{Services, VirtualStorage};
 use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
-use registry_core::rest::access::{AccessReviewer, InvalidToken};
+use registry_core::rest::access::AccessReviewer;
 use registry_derive::Resource;
 use resource_views::authentication::v1::TokenReview;
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ impl Review for TokenOwner {
                 }
                 answer
             }
-            Err(InvalidToken(reason)) => json!({ "user": {}, "error": reason }),
+            Err(reason) => json!({ "user": {}, "error": reason.to_string() }),
         })
     }
 }

@@ -156,7 +156,7 @@ mod tests {
         }
 
         async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, InvalidToken> {
-            Err(InvalidToken(String::new()))
+            Err(InvalidToken::Unknown)
         }
     }
 

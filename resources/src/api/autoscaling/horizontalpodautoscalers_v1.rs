@@ -119,7 +119,7 @@ fn annotation<T: DeserializeOwned>(object: &Object, name: &str) -> Option<T> {
 }
 
 fn annotate<T: Serialize>(object: &mut Object, name: &str, value: &T) -> Result<(), ConversionError> {
-    let text = serde_json::to_string(value).map_err(|error| ConversionError(error.to_string()))?;
+    let text = serde_json::to_string(value)?;
     object.set(&["metadata", "annotations", name], text.into());
     Ok(())
 }

@@ -5,6 +5,22 @@
 
 use serde_json::{Value, json};
 
+/// The names, each of a flow schema and of its priority level.
+pub const NAMES: [&str; 2] = ["exempt", "catch-all"];
+
+/// Returns the specs of all mandatory flow schemas and priority levels: the name, the schema's spec and the level's.
+pub fn specs() -> impl Iterator<Item = (&'static str, Value, Value)> {
+    NAMES.into_iter().filter_map(|name| {
+        let mut level = priority_level(name)?;
+        if let Value::Object(fields) = &mut level
+            && fields.get("type").is_some_and(|kind| kind == "Exempt")
+        {
+            fields.insert("exempt".to_owned(), json!({}));
+        }
+        Some((name, flow_schema(name)?, level))
+    })
+}
+
 /// Returns the required spec of the mandatory flow schema of this name, if there is one.
 pub(super) fn flow_schema(name: &str) -> Option<Value> {
     let group = |name: &str| json!({"kind": "Group", "group": {"name": name}});

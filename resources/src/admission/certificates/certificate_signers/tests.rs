@@ -18,7 +18,7 @@ impl AccessReviewer for Allows {
     }
 
     async fn user_of_token(&self, _: &str, _: &[String]) -> Result<KnownToken, InvalidToken> {
-        Err(InvalidToken(String::new()))
+        Err(InvalidToken::Unknown)
     }
 }
 

@@ -93,6 +93,7 @@ impl CustomResourceController {
 
 /// Deletes all objects of a store, and waits until they are gone. Returns the condition to set.
 async fn delete_all(store: &Store) -> Result<Condition, (Condition, StatusError)> {
+    store.resource().schema.prepare().await;
     let namespaces = match namespaces_of(store).await {
         Ok(namespaces) => namespaces,
         Err(failure) => return Err((conditions::deletion_cannot_list(&failure.message), failure)),

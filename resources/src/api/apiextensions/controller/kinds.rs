@@ -12,7 +12,7 @@ use registry_core::resource::{ResourceType, Versions};
 use registry_core::storage::lazy::LazyStorage;
 use registry_core::storage::{EncodingBudget, Interface, StorageError, StoredObject};
 
-use super::super::custom_resources::CustomKinds;
+use super::super::custom_resources::{Compiling, CustomKinds};
 use super::super::customresourcedefinitions::definition::{Definition, DefinitionError, Names};
 
 /// The kind that is served for a definition.
@@ -75,8 +75,9 @@ impl ServedKind {
         definition: &Definition,
         stored: &StoredObject,
         storage: &Arc<dyn OpenStorage>,
+        compiling: &Compiling,
     ) -> Result<(Self, Vec<Vec<InstalledPath>>), InstallError> {
-        let kinds = CustomKinds::new(definition, stored, &storage.services().webhooks)?;
+        let kinds = CustomKinds::new(definition, stored, &storage.services().webhooks, compiling)?;
         let storage = OpenLazily(storage.clone());
         let (store, paths) = install_kinds(&kinds.versions, &kinds.served, &storage)?;
         let is_terminating = Arc::<AtomicBool>::default();

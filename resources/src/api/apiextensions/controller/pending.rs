@@ -1,6 +1,6 @@
 //! Changes of definitions that the controller has not applied yet.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use parking_lot::{Mutex, MutexGuard};
 use registry_core::registry::{InformerChange, InformerHandler};
@@ -22,6 +22,8 @@ pub(super) struct Batch {
     pub(super) is_complete: bool,
     /// The newest state of each definition by name; `None` if it was deleted.
     pub(super) changes: HashMap<String, Option<StoredObject>>,
+    /// The names of definitions whose last known state is examined again.
+    pub(super) again: BTreeSet<String>,
 }
 
 // === impl PendingChanges ===
@@ -31,20 +33,16 @@ impl PendingChanges {
     pub(super) async fn next(&self) -> Batch {
         loop {
             let batch = std::mem::take(&mut *self.batch());
-            if batch.is_complete || !batch.changes.is_empty() {
+            if batch.is_complete || !batch.changes.is_empty() || !batch.again.is_empty() {
                 return batch;
             }
             self.arrived.notified().await;
         }
     }
 
-    /// Applies a state of a definition again, unless a newer one is pending.
-    pub(super) fn again(&self, name: String, object: StoredObject) {
-        let mut batch = self.batch();
-        if !batch.is_complete {
-            batch.changes.entry(name).or_insert(Some(object));
-        }
-        drop(batch);
+    /// Has a definition examined again, in the state that is known by then.
+    pub(super) fn again(&self, name: String) {
+        self.batch().again.insert(name);
         self.arrived.notify_one();
     }
 
@@ -56,7 +54,7 @@ impl PendingChanges {
 impl InformerHandler for PendingChanges {
     fn replaced(&self, objects: Vec<StoredObject>) {
         let changes = objects.into_iter().map(|object| (name_of(&object), Some(object))).collect();
-        *self.batch() = Batch { is_complete: true, changes };
+        *self.batch() = Batch { is_complete: true, changes, again: BTreeSet::new() };
     }
 
     fn changed(&self, change: InformerChange) {
@@ -82,4 +80,36 @@ impl InformerHandler for PendingChanges {
 /// Returns the name of a cluster-scoped object: the last segment of its key.
 fn name_of(object: &StoredObject) -> String {
     object.key.rsplit('/').next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use registry_core::storage::{Attributes, Entry};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_is_repeated_for_the_state_that_is_known_by_then() {
+        let state = |name: &str, revision| {
+            let key = format!("/definitions/{name}");
+            StoredObject::new(Entry::new(key.into(), revision, "{}".into(), 0, Attributes::default()))
+        };
+        let pending = PendingChanges::default();
+        pending.again("a".to_owned());
+        let batch = pending.next().await;
+        assert!(
+            batch.changes.is_empty() && batch.again.contains("a"),
+            "it brings no state, which may be an old one"
+        );
+
+        pending.changed(InformerChange::Modified(state("b", 2)));
+        pending.again("b".to_owned());
+        pending.changed(InformerChange::Modified(state("b", 3)));
+        let batch = pending.next().await;
+        assert_eq!(batch.changes["b"].as_ref().unwrap().revision, 3);
+        pending.again("b".to_owned());
+        pending.replaced(vec![state("c", 4)]);
+        let batch = pending.next().await;
+        assert!(batch.is_complete && batch.again.is_empty() && batch.changes.contains_key("c"));
+    }
 }

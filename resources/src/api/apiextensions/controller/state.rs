@@ -1,8 +1,11 @@
 //! The controller's state of each definition, and the consequences of a change.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use registry_core::api::{GroupVersionResource, Object};
+use registry_core::backoff::Backoff;
 use registry_core::registry::ServedChange;
 use registry_core::storage::{Revision, StoredObject};
 use resource_views::apiextensions::v1::CustomResourceDefinition;
@@ -11,10 +14,10 @@ use super::super::customresourcedefinitions::conditions::{
     self, NamesInUse, StatusChange, api_approval, establish, name_conditions, non_structural_schema,
 };
 use super::super::customresourcedefinitions::definition::Definition;
-use super::CustomResourceController;
 use super::cleanup::Instances;
 use super::kinds::{KindIdentity, ServedKind};
 use super::pending::Batch;
+use super::{CustomResourceController, RETRIES, Work};
 
 /// Number of definitions that are applied before other tasks may run.
 const APPLIED_AT_ONCE: usize = 32;
@@ -27,24 +30,30 @@ pub(super) struct State {
 }
 
 /// A definition.
-struct DefinitionState {
+pub(super) struct DefinitionState {
     object: StoredObject,
+    /// The pauses before work that failed is repeated.
+    pub(super) retries: Backoff,
     uid: String,
     group: String,
     /// The kind that is served for the definition.
     served: Option<ServedKind>,
-    /// Whether the custom resources of the definition are being deleted.
-    is_cleaning: bool,
+    cleaning: Cleaning,
     /// The generation whose schemas were checked for being structural.
     checked_generation: Option<i64>,
 }
+
+/// The deletion of the custom resources of a definition. It is under way while there is a clone, which belongs to its task, however
+/// that ends, and to the pause after it.
+#[derive(Clone, Default)]
+pub(super) struct Cleaning(Arc<AtomicBool>);
 
 /// Work that takes writes.
 pub(super) enum Task {
     /// Changes the status of a definition.
     Status { name: String, uid: String, changes: Vec<StatusChange> },
     /// Deletes the objects of a definition.
-    Cleanup { name: String, uid: String, instances: Instances },
+    Cleanup { name: String, uid: String, instances: Instances, cleaning: Cleaning },
 }
 
 /// The consequences of a batch of changes.
@@ -61,11 +70,27 @@ pub(super) struct Outcome {
 // === impl Task ===
 
 impl Task {
-    /// Returns the name of the definition.
-    pub(super) fn definition(&self) -> &str {
-        match self {
-            Self::Status { name, .. } | Self::Cleanup { name, .. } => name,
-        }
+    /// Returns what it is about.
+    pub(super) fn work(&self) -> Work {
+        let (name, uid, cleaning) = match self {
+            Self::Status { name, uid, .. } => (name, uid, None),
+            Self::Cleanup { name, uid, cleaning, .. } => (name, uid, Some(cleaning.clone())),
+        };
+        Work { name: name.clone(), uid: uid.clone(), cleaning }
+    }
+}
+
+// === impl Cleaning ===
+
+impl Cleaning {
+    /// Returns whether it has to begin: it is not under way, and has not been completed.
+    fn is_due(&self) -> bool {
+        Arc::strong_count(&self.0) == 1 && !self.0.load(Ordering::Acquire)
+    }
+
+    /// Says that it is complete. Changes that were made before may still be seen.
+    pub(super) fn complete(&self) {
+        self.0.store(true, Ordering::Release);
     }
 }
 
@@ -74,17 +99,17 @@ impl Task {
 impl State {
     /// Applies changes of definitions.
     pub(super) async fn apply(&mut self, controller: &CustomResourceController, batch: Batch) -> Outcome {
+        let Batch { is_complete, changes, again: mut recheck } = batch;
         let mut applied = Outcome::default();
-        let mut recheck = BTreeSet::new();
-        if batch.is_complete {
-            let gone = self.definitions.keys().filter(|name| !batch.changes.contains_key(*name));
+        if is_complete {
+            let gone = self.definitions.keys().filter(|name| !changes.contains_key(*name));
             for name in gone.cloned().collect::<Vec<_>>() {
                 self.forget(controller, &name, &mut applied, &mut recheck);
             }
         }
         // Definitions whose names are accepted come first: theirs are in use before others are decided.
         let mut undecided = Vec::new();
-        for (position, (name, object)) in batch.changes.into_iter().enumerate() {
+        for (position, (name, object)) in changes.into_iter().enumerate() {
             if position % APPLIED_AT_ONCE == APPLIED_AT_ONCE - 1 {
                 tokio::task::yield_now().await;
             }
@@ -119,16 +144,9 @@ impl State {
         applied
     }
 
-    /// Returns the stored state of a definition.
-    pub(super) fn object(&self, name: &str) -> Option<StoredObject> {
-        self.definitions.get(name).map(|known| known.object.clone())
-    }
-
-    /// Records that the objects of a definition are not being deleted any more.
-    pub(super) fn end_cleanup(&mut self, name: &str) {
-        if let Some(known) = self.definitions.get_mut(name) {
-            known.is_cleaning = false;
-        }
+    /// Returns the definition with this uid; `None` if it is gone.
+    pub(super) fn definition(&mut self, name: &str, uid: &str) -> Option<&mut DefinitionState> {
+        self.definitions.get_mut(name).filter(|known| known.uid == uid)
     }
 
     fn remember(
@@ -148,14 +166,16 @@ impl State {
             uid: uid.to_owned(),
             group,
             served: None,
-            is_cleaning: false,
+            retries: RETRIES,
+            cleaning: Cleaning::default(),
             checked_generation: None,
         });
         known.object = object.clone();
         if known.uid != uid {
             // Another definition of the same name: nothing was done for it yet.
             uid.clone_into(&mut known.uid);
-            known.is_cleaning = false;
+            known.cleaning = Cleaning::default();
+            known.retries.reset();
             known.checked_generation = None;
         }
     }
@@ -204,13 +224,12 @@ impl State {
         serve(controller, known, &definition, applied);
         applied.revisions.push((name.clone(), Some(known.object.revision)));
         let uid = definition.uid().to_owned();
-        if conditions::needs_cleanup(&definition) && !known.is_cleaning {
-            known.is_cleaning = true;
+        if conditions::needs_cleanup(&definition) && known.cleaning.is_due() {
             let plural = CustomResourceDefinition(&definition).spec().names().plural().text();
             let is_built_in = controller.is_installed(&known.group, plural);
             let store = known.served.as_ref().map(|served| served.store.clone());
             let instances = if is_built_in { Instances::BuiltIn } else { Instances::new(store, &definition) };
-            applied.tasks.push(Task::Cleanup { name, uid, instances });
+            applied.tasks.push(Task::Cleanup { name, uid, instances, cleaning: known.cleaning.clone() });
         } else if !changes.is_empty() {
             applied.tasks.push(Task::Status { name, uid, changes });
         }
@@ -243,7 +262,7 @@ fn serve(
         change.terminating.extend(served.set_terminating(parsed.is_terminating));
         return;
     }
-    match ServedKind::install(&parsed, &known.object, &controller.storage) {
+    match ServedKind::install(&parsed, &known.object, &controller.storage, &controller.compiling) {
         Ok((served, paths)) => {
             let before = known.served.take().map(|served| served.resources).unwrap_or_default();
             let is_replaced = |resource: &GroupVersionResource| served.resources.contains(resource);

@@ -1,17 +1,36 @@
-//! The compiled schema of a version, made by the first request that needs it.
+//! The compiled schema of a version, made for the first request that needs it.
+//!
+//! Compiling a large schema with many rules takes up to a second. Requests therefore wait for the threads for blocking
+//! work to do it ([`Preparation`]); a caller that did not wait compiles the schema where it is.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use async_trait::async_trait;
 use registry_core::api::GroupVersionKind;
 use registry_core::codec::{DecodeError, stored};
-use registry_core::resource::SchemaRules;
+use registry_core::resource::{PrepareSchema, SchemaRules};
 use registry_core::schema::Schema;
 use registry_core::storage::StoredObject;
 use resource_views::apiextensions::v1::CustomResourceDefinitionMut;
 use serde_json::{Map, Value};
+use tokio::sync::Semaphore;
 
 use crate::api::apiextensions::customresourcedefinitions::is_structural;
+
+/// Maximum number of schemas that are compiled at the same time. Further requests for other kinds wait without a thread.
+const MAX_COMPILING: usize = 2;
+
+/// The schemas that are being compiled. Clones share the limit.
+#[derive(Clone, Debug)]
+pub struct Compiling(Arc<Semaphore>);
+
+/// Compiles the schemas that requests for a version need.
+pub(super) struct Preparation {
+    /// The version's, and those of the versions in which objects may be stored.
+    pub(super) needed: Vec<Arc<Compiled>>,
+    pub(super) compiling: Compiling,
+}
 
 /// The schema of a version, compiled on first use.
 pub(super) struct Compiled {
@@ -78,7 +97,6 @@ impl Compiled {
     }
 
     /// Whether the schema was compiled.
-    #[cfg(test)]
     pub(super) fn is_made(&self) -> bool {
         self.made.get().is_some()
     }
@@ -104,6 +122,39 @@ impl Compiled {
             rules: SchemaRules::compile(schema, compiled.structural().cloned()),
             schema: compiled,
             failure,
+        }
+    }
+}
+
+// === impl Compiling ===
+
+impl Default for Compiling {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MAX_COMPILING)))
+    }
+}
+
+// === impl Preparation ===
+
+#[async_trait]
+impl PrepareSchema for Preparation {
+    fn is_prepared(&self) -> bool {
+        self.needed.iter().all(|compiled| compiled.is_made())
+    }
+
+    async fn prepare(&self) {
+        for compiled in &self.needed {
+            let permit = self.compiling.0.clone().acquire_owned().await;
+            if compiled.is_made() {
+                continue;
+            }
+            let compiled = compiled.clone();
+            let made = tokio::task::spawn_blocking(move || {
+                compiled.get();
+                drop(permit);
+            });
+            // A panic happens again where the schema is used, and is reported there.
+            let _ = made.await;
         }
     }
 }

@@ -17,7 +17,7 @@ use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::{Attributes, Entry, StoredObject};
 use serde_json::{Value, json};
 
-use super::CustomKinds;
+use super::{Compiling, CustomKinds};
 use crate::api::apiextensions::customresourcedefinitions::definition::Definition;
 use crate::testing::InMemory;
 
@@ -81,7 +81,7 @@ fn stored_definition(definition: &Value) -> (Definition, StoredObject) {
 
 fn kinds(definition: &Value) -> CustomKinds {
     let (definition, stored) = stored_definition(definition);
-    CustomKinds::new(&definition, &stored, &no_webhooks()).unwrap()
+    CustomKinds::new(&definition, &stored, &no_webhooks(), &Compiling::default()).unwrap()
 }
 
 fn no_webhooks() -> Arc<dyn WebhookCaller> {

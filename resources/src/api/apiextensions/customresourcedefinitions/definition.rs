@@ -33,6 +33,8 @@ pub struct Definition {
     pub scope: Scope,
     /// The versions, in the order of the definition.
     pub versions: Vec<DefinitionVersion>,
+    /// The names of the versions in which custom resources may be stored, whatever the present storage version is.
+    pub stored_versions: Vec<String>,
     /// The conversion of custom resources between versions.
     pub conversion: Conversion,
     /// Whether unknown fields of custom resources are kept.
@@ -205,6 +207,7 @@ impl Definition {
             accepted_names: Names::parse(&status.accepted_names()),
             scope,
             versions,
+            stored_versions: status.stored_versions().texts().map(str::to_owned).collect(),
             conversion,
             preserve_unknown_fields: spec.preserve_unknown_fields().is_true(),
             is_established: is_established(object),

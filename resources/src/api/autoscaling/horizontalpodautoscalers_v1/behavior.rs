@@ -41,7 +41,7 @@ struct Policy {
 
 /// Converts the field to the annotation's form.
 pub(super) fn to_annotation(field: Value) -> Result<Behavior, ConversionError> {
-    serde_json::from_value(field).map_err(|error| ConversionError(error.to_string()))
+    Ok(serde_json::from_value(field)?)
 }
 
 /// Converts the annotation to the field's form; `None` when it is empty.

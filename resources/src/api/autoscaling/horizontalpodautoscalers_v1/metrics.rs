@@ -99,13 +99,11 @@ pub(super) fn current_of(annotation: Vec<MetricStatus>) -> Vec<Value> {
 
 /// Returns conditions in the field order of annotations.
 pub(super) fn conditions(conditions: Vec<Value>) -> Result<Vec<Condition>, ConversionError> {
-    let read =
-        |condition| serde_json::from_value(condition).map_err(|error| ConversionError(error.to_string()));
-    conditions.into_iter().map(read).collect()
+    conditions.into_iter().map(|condition| Ok(serde_json::from_value(condition)?)).collect()
 }
 
 fn read<T: DeserializeOwned, U: From<T>>(metric: &Value) -> Result<U, ConversionError> {
-    T::deserialize(metric).map(U::from).map_err(|error| ConversionError(error.to_string()))
+    Ok(T::deserialize(metric).map(U::from)?)
 }
 
 /// Serializes an API type. API types are JSON objects, so this cannot fail.

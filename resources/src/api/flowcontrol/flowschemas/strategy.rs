@@ -248,7 +248,11 @@ mod tests {
 
     #[test]
     fn mandatory_objects_are_fixed() {
-        let fixed = mandatory::flow_schema("exempt").unwrap();
-        assert!(causes("exempt", &[("/spec", fixed)]).is_empty());
+        for (name, fixed, _) in mandatory::specs() {
+            assert!(causes(name, &[("/spec", fixed.clone())]).is_empty(), "{name}");
+            let changed = [("/spec", fixed), ("/spec/matchingPrecedence", json!(2))];
+            assert_eq!(causes(name, &changed), ["spec"], "{name}");
+        }
+        assert_eq!(mandatory::specs().count(), mandatory::NAMES.len());
     }
 }

@@ -11,8 +11,8 @@ use crate::admission::Attributes;
 use crate::admission::expressions::tests::{AllowLater, config_maps, subject};
 use crate::metrics::ServerMetrics;
 
-/// Evaluates a specification for a config map, a number of times.
-async fn outcome(spec: Value, ignores_failures: bool, times: u32) -> Outcome {
+/// Evaluates a specification for a config map.
+async fn outcome(spec: Value, ignores_failures: bool) -> Outcome {
     let mut policy = json!({"metadata": {"name": "p"}, "spec": spec});
     policy["spec"]["failurePolicy"] = json!(if ignores_failures { "Ignore" } else { "Fail" });
     let policy = Policy::new(&Object::from_value(policy).unwrap(), Validator::compile);
@@ -23,11 +23,7 @@ async fn outcome(spec: Value, ignores_failures: bool, times: u32) -> Outcome {
     let access: Arc<dyn AccessReviewer> = Arc::new(AllowLater);
     let write = Write::new(&context, &attributes, &access);
     let object = Object::from_value(json!({"metadata": {"name": "c"}, "data": {"a": "1"}})).unwrap();
-    let mut outcome = Outcome::default();
-    for _ in 0..times {
-        outcome = policy.evaluator.validate(&policy, &write, &subject(&object), metrics.admission()).await;
-    }
-    outcome
+    policy.evaluator.validate(&policy, &write, &subject(&object), metrics.admission()).await
 }
 
 fn messages(outcome: &Outcome) -> Vec<(usize, &str)> {
@@ -43,7 +39,7 @@ async fn messages_fall_back_to_the_written_one_and_to_the_expression() {
         {"expression": "false", "messageExpression": "string(object.data.nope)"},
         {"expression": "false", "messageExpression": "'   '", "reason": "Forbidden"},
     ]});
-    let outcome = outcome(spec, false, 1).await;
+    let outcome = outcome(spec, false).await;
     let expected =
         [(1, "made 1"), (2, "written"), (3, "failed expression: false"), (4, "failed expression: false")];
     assert_eq!(messages(&outcome), expected);
@@ -61,13 +57,13 @@ async fn failures_deny_unless_they_are_ignored() {
             {"key": "broken", "valueExpression": "string(variables.broken)"},
         ],
     });
-    let denied = outcome(spec.clone(), false, 1).await;
+    let denied = outcome(spec.clone(), false).await;
     let found = messages(&denied);
     assert!(found[0].1.contains("composited variable \"broken\" fails to evaluate: no such key: nope"));
     assert_eq!(found[1], (1, "m"));
     assert_eq!(denied.annotations[0], Ok(("k".to_owned(), "v 1".to_owned())));
     assert!(denied.annotations[1].is_err() && denied.annotations.len() == 2);
-    let ignored = outcome(spec, true, 1).await;
+    let ignored = outcome(spec, true).await;
     assert_eq!(messages(&ignored), [(1, "m")]);
     assert_eq!(ignored.annotations.len(), 1);
 }
@@ -80,11 +76,11 @@ async fn conditions_decide_whether_anything_is_evaluated() {
             "validations": [{"expression": "false", "message": "m"}],
         })
     };
-    assert_eq!(messages(&outcome(with("object.data.a == '1'"), false, 1).await), [(0, "m")]);
-    assert!(messages(&outcome(with("object.data.a == '2'"), false, 1).await).is_empty());
-    let failed = outcome(with("object.data.b == '2'"), false, 1).await;
+    assert_eq!(messages(&outcome(with("object.data.a == '1'"), false).await), [(0, "m")]);
+    assert!(messages(&outcome(with("object.data.a == '2'"), false).await).is_empty());
+    let failed = outcome(with("object.data.b == '2'"), false).await;
     assert!(messages(&failed)[0].1.contains("no such key: b"));
-    assert!(messages(&outcome(with("object.data.b == '2'"), true, 1).await).is_empty());
+    assert!(messages(&outcome(with("object.data.b == '2'"), true).await).is_empty());
 }
 
 #[tokio::test]
@@ -93,17 +89,5 @@ async fn the_authorizer_is_awaited() {
         "expression": "authorizer.group('').resource('pods').check('get').allowed()",
         "messageExpression": "'no'",
     }]});
-    assert_eq!(messages(&outcome(spec, false, 1).await), [(0, "no")]);
-}
-
-#[tokio::test]
-async fn a_simple_policy_costs_little() {
-    const TIMES: u32 = 10_000;
-    let spec =
-        json!({"validations": [{"expression": "object.metadata.name != 'bad' && object.data.a == '1'"}]});
-    let begun = Instant::now();
-    assert!(messages(&outcome(spec, false, TIMES).await).is_empty());
-    let each = begun.elapsed() / TIMES;
-    println!("a simple policy takes {each:?}");
-    assert!(each < Duration::from_micros(500), "{each:?}");
+    assert_eq!(messages(&outcome(spec, false).await), [(0, "no")]);
 }

@@ -13,12 +13,12 @@ use async_trait::async_trait;
 use registry_core::api::Object;
 use registry_core::budget::{Budget, memory};
 use registry_core::resource::conversion::{ConversionError, RemoteConverter};
-use registry_core::rest::webhook::{WebhookCall, WebhookCaller};
+use registry_core::rest::webhook::{WebhookCall, WebhookCaller, WebhookError};
 
 use crate::api::apiextensions::customresourcedefinitions::definition::ConversionWebhook;
 
-use super::metadata::Original;
-use super::review::{Review, ReviewVersion};
+use super::metadata::{Complaint, Original};
+use super::review::{AnswerError, Review, ReviewVersion};
 
 /// Maximum time for a call.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -45,9 +45,25 @@ enum Place {
 }
 
 /// The type of the objects that are sent, for error messages: `example.com/v1, Kind=Foo`.
+#[derive(Clone, Debug)]
 struct Subject {
     api_version: String,
     kind: String,
+}
+
+/// Error of a conversion by a webhook. The texts are Kubernetes'.
+#[derive(Debug, thiserror::Error)]
+enum ConversionFailure {
+    #[error("no supported conversion review versions")]
+    ReviewVersions,
+    #[error("conversion webhook for {subject} failed: {source}")]
+    Call { subject: Subject, source: WebhookError },
+    #[error("conversion webhook for {subject} failed: {source}")]
+    Answer { subject: Subject, source: AnswerError },
+    #[error("conversion webhook for {subject} returned {found} objects, expected {expected}")]
+    Number { subject: Subject, found: usize, expected: usize },
+    #[error("conversion webhook for {subject} returned {}", complaint.about(*index))]
+    Object { subject: Subject, index: Option<usize>, complaint: Complaint },
 }
 
 // === impl WebhookConverter ===
@@ -64,9 +80,9 @@ impl WebhookConverter {
         subject: &Subject,
         sent: &[Object],
         api_version: &str,
-    ) -> Result<Vec<serde_json::Value>, ConversionError> {
+    ) -> Result<Vec<serde_json::Value>, ConversionFailure> {
         let version = ReviewVersion::first_of(&self.webhook.review_versions)
-            .ok_or_else(|| ConversionError("no supported conversion review versions".to_owned()))?;
+            .ok_or(ConversionFailure::ReviewVersions)?;
         let review = Review::new(version);
         let body = review.request(sent, api_version);
         let call = WebhookCall {
@@ -75,17 +91,17 @@ impl WebhookConverter {
             body,
             timeout: TIMEOUT,
         };
-        let answer = self.caller.call(call).await.map_err(|error| subject.failed(error))?;
+        let answer = self.caller.call(call).await;
+        let answer = answer.map_err(|source| ConversionFailure::Call { subject: subject.clone(), source })?;
         let memory_of_sent: usize =
             sent.iter().flat_map(|object| object.0.values()).map(memory::value_bytes).sum();
         let budget = Budget::with_bytes(ANSWER_MEMORY + ANSWER_FACTOR.saturating_mul(memory_of_sent));
-        let converted = review.converted(&answer, &budget).map_err(|error| subject.failed(error))?;
+        let converted = review
+            .converted(&answer, &budget)
+            .map_err(|source| ConversionFailure::Answer { subject: subject.clone(), source })?;
         if converted.len() != sent.len() {
-            return Err(ConversionError(format!(
-                "conversion webhook for {subject} returned {} objects, expected {}",
-                converted.len(),
-                sent.len()
-            )));
+            let subject = subject.clone();
+            return Err(ConversionFailure::Number { subject, found: converted.len(), expected: sent.len() });
         }
         Ok(converted)
     }
@@ -110,7 +126,7 @@ impl RemoteConverter for WebhookConverter {
                 places.push(Place::Kept(in_version(object, api_version)));
             }
         }
-        let converted = self.ask(&subject, &sent, api_version).await?;
+        let converted = self.ask(&subject, &sent, api_version).await.map_err(ConversionError::outside)?;
         drop(sent);
         let mut converted = converted.into_iter().enumerate();
         let mut all = Vec::with_capacity(places.len());
@@ -120,8 +136,9 @@ impl RemoteConverter for WebhookConverter {
                 Place::Sent(original) => {
                     let (index, converted) = converted.next().unwrap_or_default();
                     original.checked(converted, api_version).map_err(|complaint| {
-                        let text = complaint.about(if is_one { None } else { Some(index) });
-                        ConversionError(format!("conversion webhook for {subject} returned {text}"))
+                        let index = if is_one { None } else { Some(index) };
+                        let subject = subject.clone();
+                        ConversionError::outside(ConversionFailure::Object { subject, index, complaint })
                     })?
                 }
             });
@@ -147,10 +164,6 @@ fn in_version(mut object: Object, api_version: &str) -> Object {
 impl Subject {
     fn from_object(object: &Object) -> Self {
         Self { api_version: object.api_version().to_owned(), kind: object.kind().to_owned() }
-    }
-
-    fn failed(&self, reason: impl fmt::Display) -> ConversionError {
-        ConversionError(format!("conversion webhook for {self} failed: {reason}"))
     }
 }
 

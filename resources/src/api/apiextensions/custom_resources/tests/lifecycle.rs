@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use registry_core::api::Scope;
+use registry_core::resource::SchemaSource;
 use serde_json::json;
 
 use super::{Fixture, definition, kinds, no_webhooks, schema, stored_definition, v1, widget};
-use crate::api::apiextensions::custom_resources::CustomKinds;
 use crate::api::apiextensions::custom_resources::compiled::Compiled;
+use crate::api::apiextensions::custom_resources::{Compiling, CustomKinds};
 
 #[test]
 fn a_kind_has_the_names_of_its_definition() {
@@ -42,7 +43,7 @@ fn names_must_be_accepted() {
     let mut value = definition(&json!([v1(&json!({}), &json!({}))]));
     value["status"]["acceptedNames"]["listKind"] = "".into();
     let (definition, stored) = stored_definition(&value);
-    let error = CustomKinds::new(&definition, &stored, &no_webhooks()).unwrap_err();
+    let error = CustomKinds::new(&definition, &stored, &no_webhooks(), &Compiling::default()).unwrap_err();
     assert_eq!(error.to_string(), "widgets.example.com: status.acceptedNames.listKind is empty");
 }
 
@@ -78,7 +79,10 @@ fn deprecated_versions_warn() {
 fn schemas_are_compiled_by_their_first_use_and_once() {
     let (definition, stored) =
         stored_definition(&definition(&json!([v1(&schema(&json!({}), &json!({})), &json!({}))])));
-    let kind = CustomKinds::new(&definition, &stored, &no_webhooks()).unwrap().served[0].resource.kind;
+    let kind = CustomKinds::new(&definition, &stored, &no_webhooks(), &Compiling::default()).unwrap().served
+        [0]
+    .resource
+    .kind;
     let compiled = Compiled::new(stored, kind, false);
     assert!(!compiled.is_made());
     let places: Vec<usize> = std::thread::scope(|scope| {
@@ -89,6 +93,37 @@ fn schemas_are_compiled_by_their_first_use_and_once() {
     assert!(compiled.is_made());
     assert!(places.iter().all(|place| *place == places[0]));
     assert!(compiled.get().failure.is_none());
+}
+
+#[tokio::test]
+async fn the_schemas_that_a_version_needs_are_compiled_on_other_threads() {
+    let named = |name: &str, is_storage: bool| {
+        let mut version = v1(&schema(&json!({}), &json!({})), &json!({}));
+        version["name"] = name.into();
+        version["storage"] = is_storage.into();
+        version
+    };
+    let versions = [("v1", false), ("v2", false), ("v3", false), ("v4", true)];
+    let mut value = definition(&versions.map(|(name, is_storage)| named(name, is_storage)).into());
+    value["status"]["storedVersions"] = json!(["v2", "v4", "v0"]);
+    let (definition, stored) = stored_definition(&value);
+    let kinds = CustomKinds::new(&definition, &stored, &no_webhooks(), &Compiling::default()).unwrap();
+    let is_prepared = || {
+        let schemas = kinds.served.iter().map(|kind| &kind.resource.schema);
+        schemas.map(SchemaSource::is_prepared).collect::<Vec<_>>()
+    };
+    assert_eq!(is_prepared(), [false, false, false, false]);
+
+    let needing = &kinds.served[0].resource.schema;
+    let mut first = Box::pin(needing.prepare());
+    let mut second = Box::pin(needing.prepare());
+    // This runtime has one thread, which would have compiled it while it polls.
+    assert!(futures::poll!(&mut first).is_pending() && futures::poll!(&mut second).is_pending());
+    // A request that is given up does not hold up others.
+    drop(first);
+    second.await;
+    assert_eq!(is_prepared(), [true, true, false, true], "its own, and what objects may be stored in");
+    assert!(futures::poll!(Box::pin(needing.prepare())).is_ready());
 }
 
 #[test]
@@ -103,7 +138,10 @@ fn a_schema_that_is_not_structural_is_not_published() {
         (json!({}), true, false),
     ] {
         let (definition, stored) = stored_definition(&definition(&json!([v1(&schema, &json!({}))])));
-        let kind = CustomKinds::new(&definition, &stored, &no_webhooks()).unwrap().served[0].resource.kind;
+        let kind =
+            CustomKinds::new(&definition, &stored, &no_webhooks(), &Compiling::default()).unwrap().served[0]
+                .resource
+                .kind;
         let published = Compiled::new(stored, kind, preserves).published();
         assert_eq!(published, is_published.then(|| schema.clone()), "{schema}");
     }

@@ -3,6 +3,7 @@
 //! Skipped if the recordings are not there: `ORLOP_CELCORPUS`, `ORLOP_CORPUS` and `ORLOP_GOLDEN` name their directories.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use registry_core::api::{DryRun, StatusError};
@@ -15,7 +16,9 @@ fn read(variable: &str, default: &str, file: &str) -> Option<Vec<Value>> {
     let default = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../shared").join(default);
     let path = std::env::var_os(variable).map_or(default, PathBuf::from).join(file);
     let Ok(text) = std::fs::read_to_string(&path) else {
-        println!("skipped, no recordings at {} (set {variable} to where they are)", path.display());
+        // Not `println!`: the harness hides the output of tests that pass.
+        let text = format!("SKIPPED {file}: nothing at {} (set {variable})\n", path.display());
+        io::stderr().write_all(text.as_bytes()).unwrap();
         return None;
     };
     Some(text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
