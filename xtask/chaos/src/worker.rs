@@ -182,7 +182,7 @@ impl Worker {
         }
         let is_guest = denial == Some(Denial::WithoutRights) && action.entries().is_some();
         let token = if is_guest { GUEST_TOKEN } else { TOKEN };
-        let request = self.request(target, object, &action).with_token(token);
+        let request = Self::request(target, object, &action).with_token(token);
         let start = self.recorder.now();
         let answered = self.client.request(server, request).await;
         let end = self.recorder.now();
@@ -221,7 +221,7 @@ impl Worker {
         revision
     }
 
-    fn request(&self, target: &Target, object: &str, action: &Action) -> Request {
+    fn request(target: &Target, object: &str, action: &Action) -> Request {
         let collection = target.collection();
         let path = format!("{collection}/{object}");
         let patch = Request::patch;
