@@ -16,6 +16,6 @@ pub(crate) use lifecycle::held_until;
 pub use policies::PolicyCheck;
 pub(crate) use policies::add_to as add_policies;
 pub use registry_core::admission::{
-    AdmissionChain, AdmissionPlugin, Attributes, MutatingAdmission, Operation, OperationOptions,
-    RequestValidation, ServedKinds, ValidatingAdmission,
+    AdmissionChain, AdmissionPlugin, Attributes, MutatingAdmission, ObjectWrite, ObjectWriteMut, Operation,
+    OperationOptions, RequestValidation, ServedKinds, ValidatingAdmission,
 };

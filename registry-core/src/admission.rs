@@ -6,6 +6,7 @@
 //! | `chain` | the plug-ins of a server, and their order |
 //! | `kinds` | the served kinds, for plug-ins that work on any kind |
 //! | `reinvocation` | a second run of the mutating plug-ins |
+//! | `write` | a write as plug-ins receive it |
 //!
 //! Mutating plug-ins run on the decoded object, or, for deletions, on the stored one. Validating plug-ins run last, inside
 //! the store's retry loop, on the object exactly as it would be written.
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::BoxFuture;
 
-use crate::api::{Object, StatusError};
+use crate::api::StatusError;
 use crate::context::RequestContext;
 use crate::registry::InformerTask;
 
@@ -25,11 +26,13 @@ mod attributes;
 mod chain;
 mod kinds;
 mod reinvocation;
+mod write;
 
 pub use attributes::{Attributes, Operation, OperationOptions};
 pub use chain::{AdmissionChain, CreationCheck, RequestValidation};
 pub use kinds::{NoKinds, ServedKinds};
 pub use reinvocation::Reinvocation;
+pub use write::{ObjectWrite, ObjectWriteMut};
 
 /// Common part of all plug-ins: the name by which operators enable and disable them.
 pub trait AdmissionPlugin: Send + Sync + 'static {
@@ -52,17 +55,11 @@ pub trait AdmissionPlugin: Send + Sync + 'static {
 /// A plug-in that can change or refuse a write.
 #[async_trait]
 pub trait MutatingAdmission: AdmissionPlugin {
-    /// Admits a write, possibly changing the object. `object` is `None` for deletions, `old` is `None` for creations.
+    /// Admits a write, possibly changing the object.
     ///
     /// # Errors
     /// Returns an error to refuse the write.
-    async fn admit(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError>;
+    async fn admit(&self, context: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError>;
 }
 
 /// A plug-in that can refuse a write.
@@ -72,11 +69,5 @@ pub trait ValidatingAdmission: AdmissionPlugin {
     ///
     /// # Errors
     /// Returns an error to refuse the write.
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError>;
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError>;
 }

@@ -3,14 +3,20 @@
 //! Kubernetes concept: [admission
 //! controllers](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
-/// Names plug-ins that say nothing else about themselves.
-macro_rules! named {
-    ($($module:ident::$plugin:ident: $name:literal)*) => {
+/// Declares plug-ins: their names, and the field with the objects that an informer keeps for them, if there is one.
+macro_rules! declare {
+    ($($plugin:ty: $name:literal $(, informed by $objects:ident)?)*) => {
         $(
-            impl registry_core::admission::AdmissionPlugin for $module::$plugin {
+            impl registry_core::admission::AdmissionPlugin for $plugin {
                 fn name(&self) -> &'static str {
                     $name
                 }
+
+                $(
+                    fn informers(&self) -> Vec<registry_core::registry::InformerTask> {
+                        self.$objects.informer().into_iter().collect()
+                    }
+                )?
             }
         )*
     };
@@ -34,12 +40,9 @@ mod without_effect;
 
 use std::sync::Arc;
 
-use registry_core::admission::{
-    AdmissionChain, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
-};
+use registry_core::admission::{AdmissionChain, MutatingAdmission, ValidatingAdmission};
 use registry_core::features::Features;
 use registry_core::registry::InstalledApi;
-use registry_core::resource::Resource;
 use registry_core::rest::access::{AccessReviewer, NoAccess};
 use registry_core::rest::webhook::{NoWebhooks, WebhookCaller};
 
@@ -50,7 +53,7 @@ pub use configuration::{AdmissionConfiguration, ConfigurationError};
 pub use placement::DefaultTolerations;
 pub use resource_quota::{QuotaTotals, QuotaUsage};
 
-named! {
+declare! {
     always::AlwaysDeny: "AlwaysDeny"
     event_rate_limit::EventRateLimit: "EventRateLimit"
     namespaces::AutoProvision: "NamespaceAutoProvision"
@@ -140,11 +143,4 @@ impl Plugins {
         self.0.mutating.push(plugin.clone());
         self.0.validating.push(plugin);
     }
-}
-
-/// Whether a write is to an object of this kind itself (not a subresource), by one of these operations.
-fn concerns<R: Resource>(attributes: &Attributes<'_>, operations: &[Operation]) -> bool {
-    attributes.subresource.is_empty()
-        && attributes.resource.group_resource() == R::TYPE.group_resource()
-        && operations.contains(&attributes.operation)
 }

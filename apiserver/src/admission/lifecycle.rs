@@ -12,7 +12,7 @@ use registry_core::api::{GetOptions, GroupResource, Object, StatusCause, StatusE
 use registry_core::registry::InstalledApi;
 use registry_core::rest::{Answer, Getter};
 
-use super::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use super::{AdmissionPlugin, MutatingAdmission, ObjectWriteMut, Operation};
 
 mod controller;
 
@@ -125,22 +125,16 @@ impl AdmissionPlugin for NamespaceLifecycle {
 
 #[async_trait]
 impl MutatingAdmission for NamespaceLifecycle {
-    async fn admit(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        _object: Option<&mut Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let resource = attributes.resource.group_resource();
+    async fn admit(&self, context: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let resource = write.attributes.resource.group_resource();
         if resource == NAMESPACES {
-            if attributes.operation == Operation::Delete {
-                if IMMORTAL.contains(&attributes.name) {
+            if write.attributes.operation == Operation::Delete {
+                if IMMORTAL.contains(&write.attributes.name) {
                     let why = "this namespace may not be deleted";
-                    return Err(StatusError::forbidden(NAMESPACES, attributes.name, why));
+                    return Err(StatusError::forbidden(NAMESPACES, write.attributes.name, why));
                 }
-                self.doubt(attributes.name);
-                if let (Some(controller), false) = (&self.controller, attributes.dry_run.is_on()) {
+                self.doubt(write.attributes.name);
+                if let (Some(controller), false) = (&self.controller, write.attributes.dry_run.is_on()) {
                     controller.warn_if_missing(context).await;
                 }
             }
@@ -150,14 +144,14 @@ impl MutatingAdmission for NamespaceLifecycle {
         // allowed whether or not the namespace exists.
         let is_review = resource.group == "authorization.k8s.io";
         let namespace = context.namespace.as_str();
-        let changes_nothing = matches!(attributes.operation, Operation::Delete | Operation::Connect);
+        let changes_nothing = matches!(write.attributes.operation, Operation::Delete | Operation::Connect);
         if namespace.is_empty() || is_review || changes_nothing {
             return Ok(());
         }
         match self.state(namespace).await? {
             NamespaceState::Missing => Err(StatusError::not_found(NAMESPACES, namespace)),
-            NamespaceState::Terminating if attributes.operation == Operation::Create => {
-                Err(terminating(resource, attributes.name, namespace))
+            NamespaceState::Terminating if write.attributes.operation == Operation::Create => {
+                Err(terminating(resource, write.attributes.name, namespace))
             }
             NamespaceState::Active | NamespaceState::Terminating => Ok(()),
         }

@@ -145,7 +145,8 @@ type Declaration = (Declared, Map<String, Value>, Vec<String>);
 
 fn decode_tree(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declaration, StatusError> {
     let unrecognized = |why: &str| unrecognized(call.route.kind.kind, bytes, format, why);
-    let decoded = decode(bytes, format, &call.context.budget).map_err(|fault| unrecognized(&fault.0))?;
+    let decoded =
+        decode(bytes, format, &call.context.budget).map_err(|fault| unrecognized(&fault.to_string()))?;
     let fields = match decoded.value {
         Value::Object(fields) => fields,
         Value::Null => Map::new(),
@@ -161,12 +162,12 @@ fn decode_tree(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declarat
 
 fn decode_message(call: &Call<'_>, bytes: &[u8], schema: &Schema) -> Result<Declaration, StatusError> {
     let expected = call.route.kind.kind;
-    let envelope =
-        Envelope::parse(bytes).map_err(|fault| unrecognized(expected, bytes, Format::Protobuf, &fault.0))?;
+    let envelope = Envelope::parse(bytes)
+        .map_err(|fault| unrecognized(expected, bytes, Format::Protobuf, &fault.to_string()))?;
     let declared = Declared::new(envelope.api_version, envelope.kind, call);
     declared.check(call)?;
     let fields = protobuf::decode_message(envelope.message, schema, &Limits::within(&call.context.budget))
-        .map_err(|fault| declared.cannot_be_handled(expected, &fault.0))?;
+        .map_err(|fault| declared.cannot_be_handled(expected, &fault.to_string()))?;
     Ok((declared, fields, Vec::new()))
 }
 

@@ -52,7 +52,7 @@ async fn options(call: &Call<'_>, body: Body) -> Result<DeleteOptions, StatusErr
     let format = Format::from_body(call.headers, Formats { protobuf: true, ..call.formats() })?;
     let stage = if format == Format::Json { "couldn't get version/kind; json parse error: " } else { "" };
     let decoded = decode(&bytes, format, &call.context.budget)
-        .map_err(|fault| StatusError::bad_request(format!("{stage}{}", fault.0)))?;
+        .map_err(|fault| StatusError::bad_request(format!("{stage}{fault}")))?;
     let kind = decoded.value.get("kind").and_then(serde_json::Value::as_str).unwrap_or("DeleteOptions");
     if kind != "DeleteOptions" {
         return Err(StatusError::bad_request("decoded object cannot be converted to DeleteOptions"));

@@ -2,12 +2,12 @@
 //! `fleet.example.dev/home-port` names.
 
 use apiserver::ServerContext;
-use apiserver::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use apiserver::admission::{AdmissionPlugin, MutatingAdmission, ObjectWriteMut, Operation};
 use apiserver::api_client::Cached;
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Namespace;
-use registry_core::api::{Object, StatusError};
-use registry_core::{RequestContext, Resource as _};
+use registry_core::RequestContext;
+use registry_core::api::StatusError;
 
 use super::ship::Ship;
 
@@ -41,13 +41,9 @@ impl MutatingAdmission for HomePort {
     async fn admit(
         &self,
         context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
+        mut write: ObjectWriteMut<'_>,
     ) -> Result<(), StatusError> {
-        let is_of_ships = attributes.resource.group_resource() == Ship::TYPE.group_resource();
-        let is_creation = attributes.operation == Operation::Create && attributes.subresource.is_empty();
-        let Some(ship) = object.filter(|_| is_of_ships && is_creation) else { return Ok(()) };
+        let Some(ship) = write.object_of::<Ship>(&[Operation::Create]) else { return Ok(()) };
         let namespace = self.namespaces.get("", &context.namespace);
         let annotations = namespace.as_ref().and_then(|namespace| namespace.metadata.annotations.as_ref());
         let home = annotations.and_then(|annotations| annotations.get(ANNOTATION));

@@ -1,6 +1,10 @@
-//! Names of kinds and resources.
+//! Names of groups, versions, kinds and resources, and the order of versions.
+
+mod version_priority;
 
 use std::fmt;
+
+pub use version_priority::compare_versions;
 
 /// An API group and version, as in `apiVersion`. The core group is the empty string.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

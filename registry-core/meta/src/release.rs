@@ -1,5 +1,7 @@
 //! Minor releases of Kubernetes, in which kinds appear and disappear and features change their defaults.
 
+pub mod features;
+
 use std::fmt;
 use std::str::FromStr;
 

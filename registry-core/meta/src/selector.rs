@@ -1,4 +1,4 @@
-//! Label and field selectors.
+//! Label and field selectors, and shards of a list.
 //!
 //! Kubernetes concept: [labels and selectors](https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/),
 //! [field selectors](https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/).
@@ -7,6 +7,7 @@ use crate::validation::ErrorList;
 
 mod field;
 mod label;
+pub mod sharding;
 
 pub use field::{FieldRequirement, FieldSelector};
 pub use label::{LabelOperator, LabelRequirement, LabelSelector};

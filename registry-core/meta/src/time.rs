@@ -1,4 +1,14 @@
-//! Timestamps in Kubernetes' formats.
+//! Times: timestamps in Kubernetes' formats, and below them the time of day, durations and pauses.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`clock`] | the time of day, which tests can advance |
+//! | [`go_duration`] | durations as Go reads and prints them |
+//! | [`backoff`] | pauses between attempts that fail |
+
+pub mod backoff;
+pub mod clock;
+pub mod go_duration;
 
 use jiff::Timestamp;
 use jiff::civil::DateTime;

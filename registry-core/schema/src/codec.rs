@@ -3,6 +3,7 @@
 pub mod cbor;
 pub mod configuration;
 mod duplicates;
+mod error;
 pub mod json;
 pub mod protobuf;
 pub mod stored;
@@ -11,6 +12,8 @@ pub mod yaml;
 use serde_json::Value;
 
 use registry_meta::budget::Budget;
+
+pub use error::{DecodeError, TagError};
 
 /// A decoded body.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,7 +53,7 @@ impl<'b> Limits<'b> {
     /// Takes the memory of what is about to be made.
     fn take(&self, bytes: usize) -> Result<(), DecodeError> {
         match self.budget {
-            Some(budget) => budget.take_bytes(bytes).map_err(|why| DecodeError(why.to_string())),
+            Some(budget) => Ok(budget.take_bytes(bytes)?),
             None => Ok(()),
         }
     }
@@ -58,10 +61,8 @@ impl<'b> Limits<'b> {
     /// Takes the memory of a value that was read from a stream, and from time to time checks whether anybody waits for it.
     fn take_next(&self, bytes: usize) -> Result<(), DecodeError> {
         let Some(budget) = self.budget else { return Ok(()) };
-        budget
-            .take_steps(1)
-            .and_then(|()| budget.take_bytes(bytes))
-            .map_err(|why| DecodeError(why.to_string()))
+        budget.take_steps(1)?;
+        Ok(budget.take_bytes(bytes)?)
     }
 
     /// Whether the budget is exhausted.
@@ -69,8 +70,3 @@ impl<'b> Limits<'b> {
         self.budget.is_some_and(|budget| budget.exhausted().is_some())
     }
 }
-
-/// Error of decoding a body, with the position: a 400 response.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct DecodeError(pub String);

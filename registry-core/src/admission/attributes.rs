@@ -9,6 +9,7 @@ use crate::api::{
     CreateOptions, DeleteOptions, DryRun, FieldValidation, GroupVersionKind, GroupVersionResource,
     PatchOptions, PropagationPolicy,
 };
+use crate::resource::Resource;
 
 /// Attributes of a write other than the objects. The user and the namespace are in the context.
 ///
@@ -89,6 +90,13 @@ impl<'a> Attributes<'a> {
             reinvocation: None,
         }
     }
+
+    /// Whether the write is to an object of this kind itself (not a subresource), by one of these operations.
+    pub fn are_of<R: Resource>(&self, operations: &[Operation]) -> bool {
+        self.subresource.is_empty()
+            && self.resource.group_resource() == R::TYPE.group_resource()
+            && operations.contains(&self.operation)
+    }
 }
 
 impl fmt::Debug for Attributes<'_> {
@@ -107,6 +115,9 @@ impl fmt::Debug for Attributes<'_> {
 // === impl Operation ===
 
 impl Operation {
+    /// The operations that store an object as it is in the request.
+    pub const WRITES: &[Self] = &[Self::Create, Self::Update];
+
     /// Returns the name as admission rules have it: `CREATE`.
     pub const fn as_str(self) -> &'static str {
         match self {

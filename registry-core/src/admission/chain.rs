@@ -6,7 +6,10 @@ use async_trait::async_trait;
 use futures::future::BoxFuture;
 use tracing::Instrument as _;
 
-use super::{Attributes, MutatingAdmission, Operation, Reinvocation, ServedKinds, ValidatingAdmission};
+use super::{
+    Attributes, MutatingAdmission, ObjectWrite, ObjectWriteMut, Operation, Reinvocation, ServedKinds,
+    ValidatingAdmission,
+};
 use crate::api::{Object, StatusError};
 use crate::context::RequestContext;
 use crate::registry::InformerTask;
@@ -59,7 +62,9 @@ impl AdmissionChain {
         let admitted = async {
             loop {
                 for plugin in &self.mutating {
-                    plugin.admit(context, &attributes, object.as_deref_mut(), old).await?;
+                    let object = object.as_deref_mut();
+                    let write = ObjectWriteMut::new(&attributes, object, old);
+                    plugin.admit(context, write).await?;
                 }
                 if !reinvocation.start_second_run() {
                     return Ok(());
@@ -148,7 +153,8 @@ impl rest::ValidateObject for RequestValidation<'_> {
         }
         let validated = async {
             for plugin in &self.chain.validating {
-                plugin.validate(context, &attributes, new, old).await?;
+                let write = ObjectWrite::new(&attributes, new, old);
+                plugin.validate(context, write).await?;
             }
             Ok(())
         };
@@ -175,13 +181,8 @@ mod tests {
 
     #[async_trait]
     impl MutatingAdmission for Counting {
-        async fn admit(
-            &self,
-            _: &RequestContext,
-            attributes: &Attributes<'_>,
-            object: Option<&mut Object>,
-            old: Option<&Object>,
-        ) -> Result<(), StatusError> {
+        async fn admit(&self, _: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+            let ObjectWriteMut { attributes, object, old } = write;
             let Some(reinvocation) = attributes.reinvocation else { return Ok(()) };
             let runs = reinvocation.with_kept(self.0, |runs: &mut usize| {
                 *runs += 1;

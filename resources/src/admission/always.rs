@@ -2,8 +2,8 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission};
-use registry_core::api::{Object, StatusError};
+use registry_core::admission::{MutatingAdmission, ObjectWriteMut};
+use registry_core::api::StatusError;
 
 use super::refusal::forbidden;
 
@@ -12,14 +12,8 @@ pub(super) struct AlwaysDeny;
 
 #[async_trait]
 impl MutatingAdmission for AlwaysDeny {
-    async fn admit(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let object = object.map(|object| &*object).or(old);
-        Err(forbidden(attributes, object, "admission control is denying all modifications"))
+    async fn admit(&self, _: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let object = write.object.map(|object| &*object).or(write.old);
+        Err(forbidden(write.attributes, object, "admission control is denying all modifications"))
     }
 }

@@ -5,7 +5,7 @@ pub(super) mod certificate_subject;
 
 use super::{AdmissionSettings, Plugins};
 
-named! {
+declare! {
     certificate_signers::CertificateApproval: "CertificateApproval"
     certificate_signers::CertificateSigning: "CertificateSigning"
     certificate_signers::TrustBundleAttest: "ClusterTrustBundleAttest"

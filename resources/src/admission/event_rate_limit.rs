@@ -8,7 +8,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{ObjectWrite, Operation, ValidatingAdmission};
 use registry_core::api::go_text::aggregate;
 use registry_core::api::{Object, Reason, StatusError};
 use serde::Deserialize;
@@ -190,18 +190,12 @@ fn key(kind: LimitKind, context: &RequestContext, event: &Object) -> String {
 
 #[async_trait]
 impl ValidatingAdmission for EventRateLimit {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(event) = object else { return Ok(()) };
-        let is_event = attributes.resource.resource == "events"
-            && matches!(attributes.resource.group, "" | "events.k8s.io")
-            && matches!(attributes.operation, Operation::Create | Operation::Update);
-        if !is_event || attributes.dry_run.is_on() {
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(event) = write.object else { return Ok(()) };
+        let is_event = write.attributes.resource.resource == "events"
+            && matches!(write.attributes.resource.group, "" | "events.k8s.io")
+            && Operation::WRITES.contains(&write.attributes.operation);
+        if !is_event || write.attributes.dry_run.is_on() {
             return Ok(());
         }
         self.check(context, event, Instant::now())

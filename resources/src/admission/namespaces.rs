@@ -3,7 +3,9 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
+use registry_core::admission::{
+    Attributes, MutatingAdmission, ObjectWrite, ObjectWriteMut, Operation, ValidatingAdmission,
+};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -47,35 +49,27 @@ fn is_namespaced(context: &RequestContext, attributes: &Attributes<'_>) -> bool 
 
 #[async_trait]
 impl MutatingAdmission for AutoProvision {
-    async fn admit(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
+    async fn admit(&self, context: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
         let name = context.namespace.as_str();
-        let concerned = is_namespaced(context, attributes) && attributes.operation == Operation::Create;
-        if !concerned || attributes.dry_run.is_on() || self.namespaces.get("", name).await?.is_some() {
+        let concerned =
+            is_namespaced(context, write.attributes) && write.attributes.operation == Operation::Create;
+        if !concerned || write.attributes.dry_run.is_on() || self.namespaces.get("", name).await?.is_some() {
             return Ok(());
         }
         let namespace = Object::from_value(json!({"metadata": {"name": name}})).unwrap_or_default();
         let created = self.writer.create(namespace).await;
-        created.map_err(|failure| forbidden(attributes, object.map(|object| &*object), failure.message))
+        created.map_err(|failure| {
+            forbidden(write.attributes, write.object.map(|object| &*object), failure.message)
+        })
     }
 }
 
 #[async_trait]
 impl ValidatingAdmission for NamespaceExists {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        _object: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
         let name = context.namespace.as_str();
-        let concerned = is_namespaced(context, attributes) && attributes.operation != Operation::Connect;
+        let concerned =
+            is_namespaced(context, write.attributes) && write.attributes.operation != Operation::Connect;
         if !concerned || self.namespaces.get("", name).await?.is_some() {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use registry_core::registry::InstalledApi;
 
 use super::Plugins;
 
-named! {
+declare! {
     external_addresses::ExternalAddresses: "DenyServiceExternalIPs"
     ingress_class::DefaultIngressClass: "DefaultIngressClass"
 }

@@ -8,7 +8,7 @@ use registry_core::registry::InstalledApi;
 
 use super::{AdmissionSettings, Plugins};
 
-named! {
+declare! {
     node_restriction::NodeRestriction: "NodeRestriction"
     not_ready_taint::NotReadyTaint: "TaintNodesByCondition"
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, ObjectWrite, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError, split_api_version};
 use registry_core::rest::access::{AccessReviewer, ResourceAccess, WantedAccess};
 use resource_views::Typed as _;
@@ -112,25 +112,20 @@ impl OwnerReferences {
 
 #[async_trait]
 impl ValidatingAdmission for OwnerReferences {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(new) = object else { return Ok(()) };
-        let resource = attributes.resource;
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(new) = write.object else { return Ok(()) };
+        let resource = write.attributes.resource;
         // The nodes report it often, and cannot change owners by it.
-        let is_report = (resource.group, resource.resource, attributes.subresource) == ("", "pods", "status");
-        let is_write = matches!(attributes.operation, Operation::Create | Operation::Update);
-        if !is_write || is_report || owners(new) == old.map(owners).unwrap_or_default() {
+        let is_report =
+            (resource.group, resource.resource, write.attributes.subresource) == ("", "pods", "status");
+        let is_write = Operation::WRITES.contains(&write.attributes.operation);
+        if !is_write || is_report || owners(new) == write.old.map(owners).unwrap_or_default() {
             return Ok(());
         }
-        if attributes.operation == Operation::Update {
-            self.check_object(context, attributes, new).await?;
+        if write.attributes.operation == Operation::Update {
+            self.check_object(context, write.attributes, new).await?;
         }
-        self.check_owners(context, attributes, new, &newly_blocked(new, old)).await
+        self.check_owners(context, write.attributes, new, &newly_blocked(new, write.old)).await
     }
 }
 
@@ -182,6 +177,7 @@ fn finalizers_of(
 
 #[cfg(test)]
 mod tests {
+    use registry_core::admission::ObjectWrite;
     use registry_core::api::{GroupVersionKind, GroupVersionResource};
     use registry_core::context::UserInfo;
     use registry_core::rest::access::{AccessDecision, InvalidToken, KnownToken};
@@ -222,7 +218,8 @@ mod tests {
             let attributes = Attributes::new(operation, resource, kind, "m");
             let plugin = OwnerReferences(Arc::new(Allows(allowed)));
             let context = RequestContext::default();
-            let checked = plugin.validate(&context, &attributes, Some(&new), old.as_ref()).await;
+            let checked =
+                plugin.validate(&context, ObjectWrite::new(&attributes, Some(&new), old.as_ref())).await;
             checked.err().map(|why| why.message)
         };
         assert_eq!(refusal(&[], map(Some(false)), None).await, None);

@@ -18,7 +18,7 @@ pub(super) use node_selector::{InvalidSelector, NodeSelectorSettings};
 pub(super) use toleration_restriction::{InvalidToleration, TolerationSettings};
 pub use toleration_seconds::DefaultTolerations;
 
-named! {
+declare! {
     anti_affinity::AntiAffinityLimit: "LimitPodHardAntiAffinityTopology"
     declared_features::DeclaredFeatures: "NodeDeclaredFeatureValidator"
     extended_toleration::ExtendedToleration: "ExtendedResourceToleration"

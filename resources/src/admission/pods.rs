@@ -17,7 +17,7 @@ use super::{AdmissionSettings, Plugins};
 pub(super) use image_policy::ImagePolicySettings;
 pub(super) use pod_security::PodSecuritySettings;
 
-named! {
+declare! {
     always_pull::AlwaysPull: "AlwaysPullImages"
     image_policy::ImagePolicy: "ImagePolicyWebhook"
     pod_resize::PodResize: "PodResizeValidator"

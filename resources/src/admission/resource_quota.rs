@@ -15,11 +15,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, ValidatingAdmission};
+use registry_core::admission::{ObjectWrite, ValidatingAdmission};
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{Object, Reason, StatusError, UpdateOptions};
 use registry_core::registry::store::UpdateRules;
-use registry_core::registry::{InformerTask, InstalledApi, Store};
+use registry_core::registry::{InstalledApi, Store};
 use registry_core::resource::{Resource, ResourceType};
 use registry_core::rest::{AdmitAll, UpdatedObject};
 use serde_json::Value;
@@ -43,6 +43,8 @@ pub(super) struct ResourceQuota {
     /// The resources that nobody may use without a quota.
     limited: Vec<LimitedResource>,
 }
+
+declare! { ResourceQuota: "ResourceQuota", informed by quotas }
 
 /// The parts of a quota that are checked.
 struct Quota {
@@ -79,43 +81,27 @@ impl ResourceQuota {
     }
 }
 
-impl AdmissionPlugin for ResourceQuota {
-    fn name(&self) -> &'static str {
-        "ResourceQuota"
-    }
-
-    fn informers(&self) -> Vec<InformerTask> {
-        self.quotas.informer().into_iter().collect()
-    }
-}
-
 #[async_trait]
 impl ValidatingAdmission for ResourceQuota {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(new) = object else { return Ok(()) };
-        if context.namespace.is_empty() || !request::is_counted(attributes, new, old) {
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(new) = write.object else { return Ok(()) };
+        if context.namespace.is_empty() || !request::is_counted(write.attributes, new, write.old) {
             return Ok(());
         }
         let quotas = self.quotas.all_in(&context.namespace).await?;
         if quotas.is_empty() && self.limited.is_empty() {
             return Ok(());
         }
-        let is_of_devices = attributes.resource.group_resource() == devices::CLAIMS;
+        let is_of_devices = write.attributes.resource.group_resource() == devices::CLAIMS;
         let mut devices = Devices::default();
         if let Some(lookup) = self.devices.as_ref().filter(|_| is_of_devices) {
             devices = lookup.read().await?;
             devices.of_pod = lookup.pod_usage(&context.namespace, new).await?;
         }
-        let request = Request::new(attributes, new, old, &devices);
+        let request = Request::new(write.attributes, new, write.old, &devices);
         // All quotas are checked before any is charged.
         let to_charge = request.check(quotas.iter().map(|quota| &**quota), &self.limited)?;
-        if !attributes.dry_run.is_on() {
+        if !write.attributes.dry_run.is_on() {
             for quota in to_charge {
                 self.charge(&context.namespace, &quota.name, &request).await?;
             }

@@ -9,7 +9,7 @@ use registry_core::registry::InstalledApi;
 
 use super::Plugins;
 
-named! {
+declare! {
     claim_resize::ClaimResize: "PersistentVolumeClaimResize"
     storage_class::DefaultStorageClass: "DefaultStorageClass"
     storage_protection::StorageProtection: "StorageObjectInUseProtection"

@@ -11,8 +11,8 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{AdmissionPlugin, Attributes, ValidatingAdmission};
-use registry_core::api::{Object, StatusError};
+use registry_core::admission::{AdmissionPlugin, ObjectWrite, ValidatingAdmission};
+use registry_core::api::StatusError;
 
 /// The names of these plug-ins.
 pub(super) const NAMES: [&str; 4] =
@@ -29,13 +29,7 @@ impl AdmissionPlugin for WithoutEffect {
 
 #[async_trait]
 impl ValidatingAdmission for WithoutEffect {
-    async fn validate(
-        &self,
-        _: &RequestContext,
-        _: &Attributes<'_>,
-        _: Option<&Object>,
-        _: Option<&Object>,
-    ) -> Result<(), StatusError> {
+    async fn validate(&self, _: &RequestContext, _: ObjectWrite<'_>) -> Result<(), StatusError> {
         Ok(())
     }
 }

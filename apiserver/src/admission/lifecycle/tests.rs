@@ -1,3 +1,4 @@
+use crate::admission::Attributes;
 use registry_core::api::{GroupResource, GroupVersionKind, GroupVersionResource, Reason, Scope};
 use registry_core::rest::{Getter, Storage};
 use registry_core::schema::Schema;
@@ -59,7 +60,7 @@ async fn admit(
     let resource = GroupVersionResource { group, version: "v1", resource };
     let kind = GroupVersionKind { group, version: "v1", kind: "Any" };
     let attributes = Attributes::new(operation, resource, kind, name);
-    plugin.admit(&RequestContext::system(namespace), &attributes, None, None).await
+    plugin.admit(&RequestContext::system(namespace), ObjectWriteMut::new(&attributes, None, None)).await
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use resources::api::admissionregistration::mutatingadmissionpolicybindings::Muta
 
 use crate::admission::expressions::{Subject, Write};
 use crate::admission::matching::{Matched, Matcher, VersionedObjects, namespace_of, own_path};
-use crate::admission::{AdmissionPlugin, Attributes, MutatingAdmission, Operation};
+use crate::admission::{AdmissionPlugin, Attributes, MutatingAdmission, ObjectWriteMut, Operation};
 use crate::main_server::MainKinds;
 use crate::metrics::AdmissionMetrics;
 
@@ -236,13 +236,8 @@ impl AdmissionPlugin for MutatingPolicies {
 
 #[async_trait]
 impl MutatingAdmission for MutatingPolicies {
-    async fn admit(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
+    async fn admit(&self, context: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let ObjectWriteMut { attributes, object, old } = write;
         let in_force = self.in_force.current();
         if in_force.is_empty() || attributes.operation == Operation::Delete || is_excluded(attributes) {
             return Ok(());

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::admission::expressions::{Subject, Write};
 use crate::admission::matching::{Matched, MatchedObjects, Matcher, VersionedObjects, namespace_of};
-use crate::admission::{AdmissionPlugin, Attributes, ServedKinds, ValidatingAdmission};
+use crate::admission::{AdmissionPlugin, ObjectWrite, ServedKinds, ValidatingAdmission};
 use crate::main_server::MainKinds;
 use crate::metrics::{AdmissionMetrics, Enforcement};
 
@@ -213,13 +213,8 @@ impl AdmissionPlugin for ValidatingPolicies {
 
 #[async_trait]
 impl ValidatingAdmission for ValidatingPolicies {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let ObjectWrite { attributes, object, old } = write;
         let in_force = self.in_force.current();
         if in_force.is_empty() || is_excluded(attributes) {
             return Ok(());

@@ -15,7 +15,7 @@ use registry_core::registry::InformerTask;
 use serde_json::{Value, json};
 
 use crate::admission::matching::{Matched, MatchedObjects, VersionedObjects, is_exempt};
-use crate::admission::{AdmissionPlugin, Attributes, MutatingAdmission};
+use crate::admission::{AdmissionPlugin, MutatingAdmission, ObjectWriteMut};
 use crate::metrics::WebhookKind;
 
 use super::Dependencies;
@@ -162,13 +162,8 @@ impl AdmissionPlugin for MutatingAdmissionWebhook {
 
 #[async_trait]
 impl MutatingAdmission for MutatingAdmissionWebhook {
-    async fn admit(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        mut object: Option<&mut Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
+    async fn admit(&self, context: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let ObjectWriteMut { attributes, mut object, old } = write;
         if is_exempt(attributes) {
             self.configurations.notice(attributes);
             return Ok(());

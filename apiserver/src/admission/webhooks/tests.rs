@@ -21,7 +21,7 @@ use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{Interface, StorageError};
 use serde_json::{Value, json};
 
-use crate::admission::{Attributes, Operation};
+use crate::admission::{Attributes, ObjectWriteMut, Operation};
 
 use super::*;
 
@@ -102,7 +102,7 @@ async fn annotations(plugin: &MutatingAdmissionWebhook, level: AuditLevel) -> Ve
     let record = Arc::new(AuditRecord::new(level, false));
     let mut context = RequestContext::system("default");
     context.audit = Some(record.clone());
-    plugin.admit(&context, &attributes(), Some(&mut object()), None).await.unwrap();
+    plugin.admit(&context, ObjectWriteMut::new(&attributes(), Some(&mut object()), None)).await.unwrap();
     let owned = |(key, value): (Cow<'static, str>, Cow<'static, str>)| (key.into_owned(), value.into_owned());
     record.take().annotations.into_iter().map(owned).collect()
 }
@@ -145,7 +145,10 @@ async fn a_client_that_does_not_wait_any_more_gets_a_timeout() {
     let plugin = mutating(webhook("Ignore"), None).await;
     let mut context = RequestContext::system("default");
     context.budget = Budget::until(Some(Instant::now()));
-    let failure = plugin.admit(&context, &attributes(), Some(&mut object()), None).await.unwrap_err();
+    let failure = plugin
+        .admit(&context, ObjectWriteMut::new(&attributes(), Some(&mut object()), None))
+        .await
+        .unwrap_err();
     assert_eq!(failure.message, "Timeout: request did not complete within requested timeout");
     assert_eq!(failure.code, 504);
 }

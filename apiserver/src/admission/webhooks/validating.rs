@@ -13,7 +13,7 @@ use registry_core::api::{Object, StatusError};
 use registry_core::registry::InformerTask;
 
 use crate::admission::matching::{Matched, MatchedObjects, VersionedObjects, is_exempt};
-use crate::admission::{AdmissionPlugin, Attributes, ValidatingAdmission};
+use crate::admission::{AdmissionPlugin, ObjectWrite, ValidatingAdmission};
 use crate::metrics::WebhookKind;
 
 use super::Dependencies;
@@ -85,13 +85,8 @@ impl AdmissionPlugin for ValidatingAdmissionWebhook {
 
 #[async_trait]
 impl ValidatingAdmission for ValidatingAdmissionWebhook {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let ObjectWrite { attributes, object, old } = write;
         if is_exempt(attributes) {
             self.configurations.notice(attributes);
             return Ok(());

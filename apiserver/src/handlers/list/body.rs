@@ -9,11 +9,12 @@ use bytes::Bytes;
 use futures::Stream;
 use http_body::{Body, Frame, SizeHint};
 use registry_core::api::StatusError;
-use registry_core::codec::stored;
+use registry_core::codec::{protobuf, stored};
 use registry_core::storage::{ListPage, Rest, RestStream, StoredObject};
 use responses::yaml;
 
 use super::super::representation::cbor::Maps;
+use super::super::representation::protobuf::Messages;
 use super::super::representation::{Item, ItemForm};
 
 /// Approximate size of a piece: large enough to keep the overhead low, small enough to be sent while the next
@@ -48,6 +49,16 @@ pub(super) enum Writer {
     Yaml(ItemForm),
     /// A sequence of CBOR items.
     Cbor(Maps),
+    /// Messages in protobuf.
+    Protobuf(MessageWriter),
+}
+
+/// Writes messages, whose size is known before.
+pub(super) struct MessageWriter {
+    messages: Messages,
+    items_len: usize,
+    /// The message of the next item, if it did not fit into the last piece.
+    next: Option<Bytes>,
 }
 
 // === impl ListBody ===
@@ -57,8 +68,7 @@ impl ListBody {
     pub(super) fn new(prefix: Vec<u8>, page: ListPage, writer: Writer, suffix: Vec<u8>) -> Self {
         let ListPage { items, rest, .. } = page;
         let remaining_bytes = writer
-            .total_bytes(&items)
-            .filter(|_| rest.is_none())
+            .total_bytes(&items, rest.is_some())
             .and_then(|total| u64::try_from(total + prefix.len() + suffix.len()).ok());
         Self {
             prefix,
@@ -116,7 +126,7 @@ impl ListBody {
                 buffer.extend_from_slice(&self.suffix.take().unwrap_or_default());
                 break;
             };
-            if !buffer.is_empty() && buffer.len() + self.writer.copied_bytes(entry) > buffer.capacity() {
+            if !buffer.is_empty() && buffer.len() + self.writer.copied_bytes(entry)? > buffer.capacity() {
                 break;
             }
             let Some(entry) = self.items.next() else { break };
@@ -169,7 +179,7 @@ impl Body for ListBody {
 impl Writer {
     /// Returns whether an item can be impossible to write, because its bytes are decoded.
     fn can_fail(&self) -> bool {
-        !matches!(self, Self::Json(ItemForm::Whole | ItemForm::Tail))
+        !matches!(self, Self::Json(ItemForm::Whole | ItemForm::Tail) | Self::Protobuf(_))
     }
 
     /// Writes an item, or the bytes before it and returns the rest to be shared.
@@ -177,7 +187,7 @@ impl Writer {
     /// # Errors
     /// 500 if its bytes are not an object.
     fn begin(
-        &self,
+        &mut self,
         buffer: &mut Vec<u8>,
         entry: &StoredObject,
         is_first: bool,
@@ -211,23 +221,64 @@ impl Writer {
                 }
                 buffer.extend_from_slice(&whole);
             }
+            Self::Protobuf(writer) => {
+                let message = writer.take(&item)?;
+                protobuf::begin_item(buffer, message.len());
+                if message.len() >= SHARED_FROM_BYTES {
+                    return Ok(Some(message));
+                }
+                buffer.extend_from_slice(&message);
+            }
         }
         Ok(None)
     }
 
     /// Returns the number of bytes that an item adds to a piece, if that is known without writing it: a piece
     /// that is full before does not have to be reallocated.
-    fn copied_bytes(&self, entry: &StoredObject) -> usize {
-        let Self::Json(form) = self else { return 0 };
-        let bytes = 1 + form.exact_len(&Item::stored(entry)).unwrap_or_default();
-        if bytes < SHARED_FROM_BYTES { bytes } else { 0 }
+    ///
+    /// # Errors
+    /// 500 if a message that could be encoded before cannot be any more.
+    fn copied_bytes(&mut self, entry: &StoredObject) -> Result<usize, StatusError> {
+        let item = Item::stored(entry);
+        let bytes = match self {
+            Self::Json(form) => 1 + form.exact_len(&item).unwrap_or_default(),
+            Self::Protobuf(writer) => protobuf::item_len(writer.peek(&item)?.len()),
+            Self::Yaml(_) | Self::Cbor(_) => 0,
+        };
+        Ok(if bytes < SHARED_FROM_BYTES { bytes } else { 0 })
     }
 
     /// Returns the size of all items with their separators, if that is known without writing them.
-    fn total_bytes(&self, items: &[StoredObject]) -> Option<usize> {
-        let Self::Json(form) = self else { return None };
-        let separators = items.len().saturating_sub(1);
-        items.iter().try_fold(separators, |total, entry| Some(total + form.exact_len(&Item::stored(entry))?))
+    fn total_bytes(&self, items: &[StoredObject], has_rest: bool) -> Option<usize> {
+        match self {
+            Self::Json(form) if !has_rest => {
+                let separators = items.len().saturating_sub(1);
+                items
+                    .iter()
+                    .try_fold(separators, |total, entry| Some(total + form.exact_len(&Item::stored(entry))?))
+            }
+            Self::Protobuf(writer) => Some(writer.items_len),
+            Self::Json(_) | Self::Yaml(_) | Self::Cbor(_) => None,
+        }
+    }
+}
+
+// === impl MessageWriter ===
+
+impl MessageWriter {
+    /// Returns a writer of messages of this total size, with the bytes before each.
+    pub(super) const fn new(messages: Messages, items_len: usize) -> Self {
+        Self { messages, items_len, next: None }
+    }
+
+    /// Returns the message of an item, and keeps it: the full cache may not have taken it.
+    fn peek(&mut self, item: &Item<'_>) -> Result<&Bytes, StatusError> {
+        let message = self.take(item)?;
+        Ok(self.next.insert(message))
+    }
+
+    fn take(&mut self, item: &Item<'_>) -> Result<Bytes, StatusError> {
+        self.next.take().map_or_else(|| self.messages.message(item), Ok)
     }
 }
 

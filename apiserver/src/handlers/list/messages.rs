@@ -1,22 +1,15 @@
 //! A list in protobuf: its size precedes its objects, and it is sent in pieces.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
-use std::vec;
-
-use bytes::Bytes;
-use futures::Stream;
-use http_body::{Frame, SizeHint};
 use registry_core::api::StatusError;
-use registry_core::codec::protobuf::{self, ListFrame, ListMetadata, begin_item};
-use registry_core::storage::{ListPage, StoredObject};
-use registry_core::storage::{Rest, RestStream};
+use registry_core::codec::protobuf::{self, ListFrame, ListMetadata};
+use registry_core::storage::{ListPage, Rest, StoredObject};
 use responses::negotiation::{Output, ResponseShape};
 use responses::{self, Response};
 
 use super::super::call::Call;
 use super::super::representation::Item;
 use super::super::representation::protobuf::Messages;
+use super::body::{ListBody, MessageWriter, Writer};
 use super::next_of;
 
 #[cfg(test)]
@@ -24,24 +17,6 @@ mod tests;
 
 /// Number of bytes of JSON that are converted to messages before yielding to other requests.
 const TURN_BYTES: usize = 256 * 1024;
-/// Approximate size of a piece.
-const CHUNK_BYTES: usize = 64 * 1024;
-/// Minimum size of messages that are sent without a copy; smaller ones are copied together.
-const SHARED_FROM_BYTES: usize = 16 * 1024;
-
-/// A list as a body.
-struct MessagesBody {
-    frame: ListFrame,
-    messages: Messages,
-    items: vec::IntoIter<StoredObject>,
-    /// The items after those in memory: read a second time.
-    rest: Option<RestStream>,
-    /// The piece after the one just returned.
-    ready: Option<Bytes>,
-    /// The message that did not fit into the last piece.
-    held: Option<Bytes>,
-    remaining_bytes: usize,
-}
 
 /// Returns a page of objects. Its size precedes its first object, so every message is encoded, or found in
 /// the cache, once before anything is sent; each is then sent from the cache. A message that the full cache
@@ -71,7 +46,13 @@ pub(super) async fn response(
     };
     let frame = ListFrame::new(&messages.api_version, kind, &metadata, items_len);
     let size_bytes = frame.prefix.len() + items_len + frame.suffix.len();
-    Ok(responses::stream(output, MessagesBody::new(frame, messages, page, size_bytes), size_bytes))
+    Ok(responses::stream(output, body(frame, messages, page, items_len), size_bytes))
+}
+
+/// Returns a body of the messages of a page's objects, which have this size, in a list's frame.
+fn body(frame: ListFrame, messages: Messages, page: ListPage, items_len: usize) -> ListBody {
+    let writer = Writer::Protobuf(MessageWriter::new(messages, items_len));
+    ListBody::new(frame.prefix, page, writer, frame.suffix.to_vec())
 }
 
 /// Returns the size of a page's objects in a list. Yields to other requests in between.
@@ -96,103 +77,4 @@ async fn part_len(messages: &Messages, items: &[StoredObject]) -> Result<usize, 
         }
     }
     Ok(items_len)
-}
-
-// === impl MessagesBody ===
-
-impl MessagesBody {
-    /// Returns a body of the messages of a page's objects in a list's frame, of this total size.
-    fn new(frame: ListFrame, messages: Messages, page: ListPage, size_bytes: usize) -> Self {
-        let ListPage { items, rest, .. } = page;
-        let items = items.into_iter();
-        let rest = rest.as_ref().map(Rest::stream);
-        Self { frame, messages, items, rest, ready: None, held: None, remaining_bytes: size_bytes }
-    }
-
-    /// Waits until there is an item to write, or no more to read.
-    fn poll_items(&mut self, task: &mut Context<'_>) -> Poll<Result<(), StatusError>> {
-        while self.ready.is_none() && self.held.is_none() && self.items.as_slice().is_empty() {
-            let Some(rest) = &mut self.rest else { break };
-            match ready!(Pin::new(rest).poll_next(task)) {
-                Some(items) => self.items = items?.into_iter(),
-                None => self.rest = None,
-            }
-        }
-        Poll::Ready(Ok(()))
-    }
-
-    /// Returns the next message; `None` after the last one in memory.
-    fn next_message(&mut self) -> Result<Option<Bytes>, StatusError> {
-        if let Some(held) = self.held.take() {
-            return Ok(Some(held));
-        }
-        self.items.next().map(|entry| self.messages.message(&Item::stored(&entry))).transpose()
-    }
-
-    /// Returns the next piece.
-    ///
-    /// # Errors
-    /// 500 if an object that could be encoded before cannot be any more: the response then ends before the announced
-    /// size.
-    fn next_chunk(&mut self) -> Result<Bytes, StatusError> {
-        if let Some(ready) = self.ready.take() {
-            return Ok(ready);
-        }
-        let mut chunk = std::mem::take(&mut self.frame.prefix);
-        chunk.reserve(CHUNK_BYTES.min(self.remaining_bytes));
-        while chunk.len() < CHUNK_BYTES {
-            let Some(message) = self.next_message()? else {
-                if self.rest.is_some() {
-                    break;
-                }
-                chunk.extend_from_slice(std::mem::take(&mut self.frame.suffix));
-                break;
-            };
-            let is_shared = message.len() >= SHARED_FROM_BYTES;
-            let copied_bytes = if is_shared { 0 } else { protobuf::item_len(message.len()) };
-            // A piece that is full before it has to grow is copied once.
-            if !chunk.is_empty() && chunk.len() + copied_bytes > chunk.capacity() {
-                self.held = Some(message);
-                break;
-            }
-            begin_item(&mut chunk, message.len());
-            if is_shared {
-                self.ready = Some(message);
-                break;
-            }
-            chunk.extend_from_slice(&message);
-        }
-        Ok(chunk.into())
-    }
-}
-
-impl http_body::Body for MessagesBody {
-    type Data = Bytes;
-    type Error = StatusError;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        task: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, StatusError>>> {
-        if self.remaining_bytes == 0 {
-            return Poll::Ready(None);
-        }
-        if let Err(failure) = ready!(self.poll_items(task)) {
-            return Poll::Ready(Some(Err(failure)));
-        }
-        let chunk = match self.next_chunk() {
-            Ok(chunk) => chunk,
-            Err(failure) => return Poll::Ready(Some(Err(failure))),
-        };
-        self.remaining_bytes = self.remaining_bytes.saturating_sub(chunk.len());
-        Poll::Ready(Some(Ok(Frame::data(chunk))))
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.remaining_bytes == 0
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.remaining_bytes as u64)
-    }
 }

@@ -50,7 +50,8 @@ impl PatchDocument {
     pub(super) fn parse(kind: PatchType, bytes: &[u8], budget: &Budget) -> Result<Self, StatusError> {
         let prefix = if kind == PatchType::Strategic { "" } else { "error decoding patch: " };
         let malformed = |why: &str| StatusError::bad_request(format!("{prefix}{why}"));
-        let decoded = json::decode(bytes, &Limits::within(budget)).map_err(|fault| malformed(&fault.0))?;
+        let decoded =
+            json::decode(bytes, &Limits::within(budget)).map_err(|fault| malformed(&fault.to_string()))?;
         let value = decoded.value;
         let wrong_type = |target: &str| {
             malformed(&format!("json: cannot unmarshal {} into Go value of type {target}", type_name(&value)))

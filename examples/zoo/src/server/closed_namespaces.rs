@@ -1,7 +1,7 @@
 //! An admission plug-in: no enclosures are created in a namespace with the label `zoo.example.dev/closed: "true"`.
 
 use apiserver::ServerContext;
-use apiserver::admission::{AdmissionPlugin, Attributes, Operation, ValidatingAdmission};
+use apiserver::admission::{AdmissionPlugin, ObjectWrite, Operation, ValidatingAdmission};
 use apiserver::api_client::Cached;
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::Namespace;
@@ -36,15 +36,9 @@ impl AdmissionPlugin for ClosedNamespaces {
 #[async_trait]
 impl ValidatingAdmission for ClosedNamespaces {
     // ANCHOR: validate
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let resource = attributes.resource.group_resource();
-        if attributes.operation != Operation::Create || resource != Enclosure::TYPE.group_resource() {
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let resource = write.attributes.resource.group_resource();
+        if write.attributes.operation != Operation::Create || resource != Enclosure::TYPE.group_resource() {
             return Ok(());
         }
         let namespace = self.namespaces.get("", &context.namespace);
@@ -52,7 +46,7 @@ impl ValidatingAdmission for ClosedNamespaces {
         if labels.and_then(|labels| labels.get(LABEL)).is_none_or(|value| value != "true") {
             return Ok(());
         }
-        let name = object.map_or("", Object::name);
+        let name = write.object.map_or("", Object::name);
         let reason = format!("the zoo in namespace {} is closed", context.namespace);
         Err(StatusError::forbidden(resource, name, &reason))
     }

@@ -35,7 +35,7 @@ pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError>
         let made = memory::json_bytes(bytes);
         // Nothing is made of a text that nests too deep, however much it would be.
         if !budget.has_bytes(made) && nests_deeper(bytes, limits.depth) {
-            return Err(DecodeError(errors::TOO_DEEP.to_owned()));
+            return Err(DecodeError::TooDeep);
         }
         limits.take(made)?;
     }

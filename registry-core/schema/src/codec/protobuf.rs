@@ -113,7 +113,7 @@ pub fn decode<S: Borrow<Schema>>(
     let api_version = envelope.api_version;
     let kind = envelope.kind;
     let schema = resolve(api_version, kind)
-        .ok_or_else(|| DecodeError(format!("no kind {kind:?} is registered for version {api_version:?}")))?;
+        .ok_or_else(|| DecodeError::UnknownKind(kind.to_owned(), api_version.to_owned()))?;
     let mut fields = decode_message(envelope.message, schema.borrow(), limits)?;
     fields.insert("apiVersion".to_owned(), api_version.into());
     fields.insert("kind".to_owned(), kind.into());
@@ -141,15 +141,9 @@ impl<'a> Envelope<'a> {
     /// Fails if the bytes are not an object in protobuf.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         if bytes.is_empty() || bytes == MAGIC {
-            let what = if bytes.is_empty() { "empty data" } else { "empty body" };
-            return Err(DecodeError(what.to_owned()));
+            return Err(DecodeError::Empty(if bytes.is_empty() { "empty data" } else { "empty body" }));
         }
-        let unknown = bytes.strip_prefix(MAGIC).ok_or_else(|| {
-            DecodeError(
-                "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
-                    .to_owned(),
-            )
-        })?;
+        let unknown = bytes.strip_prefix(MAGIC).ok_or(DecodeError::NoProtobuf)?;
         let mut envelope = Self { api_version: "", kind: "", message: &[] };
         let mut reader = Reader::new(unknown);
         while let Some(key) = reader.key()? {
@@ -176,7 +170,7 @@ impl<'a> Envelope<'a> {
 }
 
 fn text(bytes: &[u8]) -> Result<&str, DecodeError> {
-    std::str::from_utf8(bytes).map_err(|_| DecodeError("a type's name is no UTF-8".to_owned()))
+    std::str::from_utf8(bytes).map_err(|_| DecodeError::TypeName)
 }
 
 /// Writes an envelope up to its message, given the message's length.

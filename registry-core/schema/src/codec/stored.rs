@@ -25,8 +25,6 @@ pub use compact::{METADATA_KEY, api_version, metadata_opening, value_len};
 /// Metadata that is part of responses but not stored.
 const NEVER_STORED: [&str; 2] = ["resourceVersion", "selfLink"];
 
-const NOT_AN_OBJECT: &str = "the stored value is not a JSON object";
-
 const RESOURCE_VERSION: &[u8] = b"\"resourceVersion\":\"";
 
 /// Maximum nesting depth of stored values: larger than for requests, because `managedFields` mirrors an object's fields
@@ -46,7 +44,7 @@ pub fn encode(object: &Object, order: FieldOrder<'_>) -> Bytes {
 /// Fails if the value is not a JSON object or exceeds the depth limit.
 pub fn decode(value: &[u8]) -> Result<Object, DecodeError> {
     let decoded = json::decode_value(value, STORED_DEPTH)?;
-    Object::from_value(decoded).map_err(|_| DecodeError(NOT_AN_OBJECT.to_owned()))
+    Object::from_value(decoded).map_err(|_| DecodeError::NotAnObject)
 }
 
 /// Decodes parts of a stored value.
@@ -55,7 +53,7 @@ pub fn decode(value: &[u8]) -> Result<Object, DecodeError> {
 /// Fails if the value is not a JSON object, or if the parts exceed the depth limit.
 pub fn decode_parts(value: &[u8], parts: Parts) -> Result<Object, DecodeError> {
     let decoded = json::parts::decode(value, parts, STORED_DEPTH)?;
-    Object::from_value(decoded).map_err(|_| DecodeError(NOT_AN_OBJECT.to_owned()))
+    Object::from_value(decoded).map_err(|_| DecodeError::NotAnObject)
 }
 
 /// Decodes JSON made of stored values. It may nest as deep as they do, and deeper than serde_json's own limit.

@@ -44,10 +44,10 @@ pub fn decode_all(bytes: &[u8], limits: &Limits<'_>) -> Result<Vec<Decoded>, Dec
 
 /// Returns the documents of a text, at most a number of them.
 fn documents(bytes: &[u8], limits: &Limits<'_>, at_most: usize) -> Result<Vec<Decoded>, DecodeError> {
-    let text = std::str::from_utf8(bytes).map_err(|_| refusal("invalid UTF-8"))?;
+    let text = std::str::from_utf8(bytes).map_err(|_| DecodeError::Yaml("invalid UTF-8"))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.contains(is_forbidden) {
-        return Err(refusal("control characters are not allowed"));
+        return Err(DecodeError::Yaml("control characters are not allowed"));
     }
     let mut documents = Vec::new();
     let mut builder = Builder::new(limits);
@@ -55,13 +55,15 @@ fn documents(bytes: &[u8], limits: &Limits<'_>, at_most: usize) -> Result<Vec<De
     while documents.len() < at_most
         && let Some(event) = parser.next_event()
     {
-        let (event, span) = event.map_err(|error| at_line(error.marker().line(), error.info()))?;
+        let (event, span) =
+            event.map_err(|error| DecodeError::YamlLine(error.marker().line(), error.info().to_owned()))?;
         if matches!(event, Event::DocumentEnd) {
             documents.push(std::mem::replace(&mut builder, Builder::new(limits)).decoded());
             continue;
         }
         builder.line = span.start.line();
-        builder.event(event).map_err(|problem| at_line(span.start.line(), &problem))?;
+        let line = span.start.line();
+        builder.event(event).map_err(|problem| DecodeError::YamlLine(line, problem))?;
     }
     Ok(documents)
 }
@@ -73,14 +75,6 @@ fn is_forbidden(letter: char) -> bool {
         '\u{fffe}' | '\u{ffff}' => true,
         other => other.is_control(),
     }
-}
-
-fn refusal(problem: &str) -> DecodeError {
-    DecodeError(format!("yaml: {problem}"))
-}
-
-fn at_line(line: usize, problem: &str) -> DecodeError {
-    DecodeError(format!("yaml: line {line}: {problem}"))
 }
 
 /// Returns the message of Go's YAML decoder for duplicate keys.
@@ -207,7 +201,7 @@ impl<'l> Builder<'l> {
     }
 
     fn take(&self, bytes: usize) -> Result<(), Problem> {
-        self.limits.take_next(bytes).map_err(|exhausted| exhausted.0)
+        self.limits.take_next(bytes).map_err(|exhausted| exhausted.to_string())
     }
 
     fn end(&mut self) -> Result<(), Problem> {

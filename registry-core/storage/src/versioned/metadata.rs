@@ -31,10 +31,7 @@ pub(crate) fn uid(json: &[u8]) -> Result<Cow<'_, str>, DecodeError> {
 
 /// Replaces `metadata.resourceVersion`; all other bytes, and every offset before it, are unchanged.
 pub(crate) fn replace_resource_version(json: &Bytes, revision: Revision) -> Result<Bytes, DecodeError> {
-    let text = head(json)?
-        .metadata
-        .resource_version
-        .ok_or_else(|| DecodeError("metadata.resourceVersion is missing".to_owned()))?;
+    let text = head(json)?.metadata.resource_version.ok_or(DecodeError::NoResourceVersion)?;
     // The text is a slice of `json`: its offset is the difference of the start addresses.
     let start = text.as_ptr() as usize - json.as_ptr() as usize;
     let mut replaced = BytesMut::with_capacity(json.len() + 4);
@@ -45,7 +42,7 @@ pub(crate) fn replace_resource_version(json: &Bytes, revision: Revision) -> Resu
 }
 
 fn head(json: &[u8]) -> Result<Head<'_>, DecodeError> {
-    serde_json::from_slice(json).map_err(|error| DecodeError(error.to_string()))
+    serde_json::from_slice(json).map_err(DecodeError::Metadata)
 }
 
 #[cfg(test)]

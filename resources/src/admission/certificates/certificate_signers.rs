@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, ObjectWrite, Operation, ValidatingAdmission};
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::api::{GroupResource, Object, StatusError};
 use registry_core::resource::Resource;
@@ -32,33 +32,23 @@ pub(super) struct TrustBundleAttest(pub(super) Arc<dyn AccessReviewer>);
 
 #[async_trait]
 impl ValidatingAdmission for CertificateApproval {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(old) = old else { return Ok(()) };
-        if !changes_request(attributes, "approval") || may(&self.0, context, "approve", signer(old)).await {
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(old) = write.old else { return Ok(()) };
+        if !changes_request(write.attributes, "approval")
+            || may(&self.0, context, "approve", signer(old)).await
+        {
             return Ok(());
         }
         let why = format!("user not permitted to approve requests with signerName {:?}", signer(old));
-        Err(forbidden(attributes, object, why))
+        Err(forbidden(write.attributes, write.object, why))
     }
 }
 
 #[async_trait]
 impl ValidatingAdmission for CertificateSigning {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let (Some(new), Some(old)) = (object, old) else { return Ok(()) };
-        if ends_pod_request(attributes, new, old) && !may(&self.0, context, "sign", signer(old)).await {
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let (Some(new), Some(old)) = (write.object, write.old) else { return Ok(()) };
+        if ends_pod_request(write.attributes, new, old) && !may(&self.0, context, "sign", signer(old)).await {
             let detail = format!(
                 "User {:?} is not permitted to \"sign\" for signer {:?}",
                 context.user.name,
@@ -71,38 +61,32 @@ impl ValidatingAdmission for CertificateSigning {
         let is_same = [["status", "certificate"], ["status", "conditions"]]
             .iter()
             .all(|path| new.get(path) == old.get(path));
-        if !changes_request(attributes, "status")
+        if !changes_request(write.attributes, "status")
             || is_same
             || may(&self.0, context, "sign", signer(old)).await
         {
             return Ok(());
         }
         let why = format!("user not permitted to sign requests with signerName {:?}", signer(old));
-        Err(forbidden(attributes, object, why))
+        Err(forbidden(write.attributes, write.object, why))
     }
 }
 
 #[async_trait]
 impl ValidatingAdmission for TrustBundleAttest {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(new) = object else { return Ok(()) };
-        let is_write = matches!(attributes.operation, Operation::Create | Operation::Update);
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(new) = write.object else { return Ok(()) };
+        let is_write = Operation::WRITES.contains(&write.attributes.operation);
         let name = signer(new);
-        if attributes.resource.group_resource() != BUNDLES || !is_write || name.is_empty() {
+        if write.attributes.resource.group_resource() != BUNDLES || !is_write || name.is_empty() {
             return Ok(());
         }
-        let is_collected = old.is_some_and(|old| differs_only_for_collection(new, old));
+        let is_collected = write.old.is_some_and(|old| differs_only_for_collection(new, old));
         if is_collected || may(&self.0, context, "attest", name).await {
             return Ok(());
         }
         let why = format!("user not permitted to attest for signerName {name:?}");
-        Err(forbidden(attributes, object, why))
+        Err(forbidden(write.attributes, write.object, why))
     }
 }
 

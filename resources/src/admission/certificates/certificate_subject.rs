@@ -4,12 +4,11 @@ use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{ObjectWrite, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::context::MASTERS;
 use resource_views::certificates::v1::CertificateSigningRequest;
 
-use crate::admission::concerns;
 use crate::admission::refusal::forbidden;
 use crate::api::certificates::certificatesigningrequests::CertificateSigningRequests;
 use crate::api::certificates::certificatesigningrequests::subject::{self, Subject, SubjectError};
@@ -21,23 +20,18 @@ pub(super) struct CertificateSubject;
 
 #[async_trait]
 impl ValidatingAdmission for CertificateSubject {
-    async fn validate(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(request) = object else { return Ok(()) };
+    async fn validate(&self, _: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(request) = write.object else { return Ok(()) };
         let is_client = CertificateSigningRequest(request).spec().signer_name().text() == CLIENT_SIGNER;
-        if !concerns::<CertificateSigningRequests>(attributes, &[Operation::Create]) || !is_client {
+        if !write.attributes.are_of::<CertificateSigningRequests>(&[Operation::Create]) || !is_client {
             return Ok(());
         }
-        let subject = requested(request)
-            .map_err(|why| forbidden(attributes, object, format!("failed to parse CSR: {why}")))?;
+        let subject = requested(request).map_err(|why| {
+            forbidden(write.attributes, write.object, format!("failed to parse CSR: {why}"))
+        })?;
         if subject.organizations.iter().any(|name| name == MASTERS) {
             let why = format!("use of {CLIENT_SIGNER} signer with {MASTERS} group is not allowed");
-            return Err(forbidden(attributes, object, why));
+            return Err(forbidden(write.attributes, write.object, why));
         }
         Ok(())
     }
@@ -52,6 +46,8 @@ pub(in crate::admission) fn requested(request: &Object) -> Result<Subject, Subje
 #[cfg(test)]
 mod tests {
     use rcgen::{CertificateParams, DnType, KeyPair};
+    use registry_core::admission::Attributes;
+    use registry_core::admission::ObjectWrite;
     use registry_core::api::{GroupVersionKind, GroupVersionResource};
     use serde_json::json;
 
@@ -67,7 +63,9 @@ mod tests {
             let spec = json!({"signerName": signer, "request": STANDARD.encode(text)});
             let object = Object::from_value(json!({"metadata": {"name": "one"}, "spec": spec})).unwrap();
             let context = RequestContext::default();
-            let checked = CertificateSubject.validate(&context, &attributes, Some(&object), None).await;
+            let checked = CertificateSubject
+                .validate(&context, ObjectWrite::new(&attributes, Some(&object), None))
+                .await;
             checked.err().map(|why| why.message)
         };
         let mut params = CertificateParams::default();

@@ -5,11 +5,10 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
-use registry_core::api::{Object, StatusError};
+use registry_core::admission::{ObjectWrite, Operation, ValidatingAdmission};
+use registry_core::api::StatusError;
 use resource_views::core::v1::Service;
 
-use crate::admission::concerns;
 use crate::admission::refusal::forbidden;
 use crate::api::core::services::Services;
 
@@ -18,22 +17,13 @@ pub(super) struct ExternalAddresses;
 
 #[async_trait]
 impl ValidatingAdmission for ExternalAddresses {
-    async fn validate(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(new) = object else { return Ok(()) };
-        if !concerns::<Services>(attributes, &[Operation::Create, Operation::Update]) {
-            return Ok(());
-        }
+    async fn validate(&self, _: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(new) = write.object_of::<Services>(Operation::WRITES) else { return Ok(()) };
         let addresses = |service| Service(service).spec().external_ips().texts();
-        let present: HashSet<&str> = old.into_iter().flat_map(addresses).collect();
+        let present: HashSet<&str> = write.old.into_iter().flat_map(addresses).collect();
         if addresses(new).all(|address| present.contains(address)) {
             return Ok(());
         }
-        Err(forbidden(attributes, object, "Use of external IPs is denied by admission control"))
+        Err(forbidden(write.attributes, write.object, "Use of external IPs is denied by admission control"))
     }
 }

@@ -2,12 +2,11 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
-use registry_core::api::{Object, StatusError};
+use registry_core::admission::{MutatingAdmission, ObjectWriteMut, Operation};
+use registry_core::api::StatusError;
 use registry_core::registry::InstalledApi;
 use resource_views::networking::v1::Ingress;
 
-use crate::admission::concerns;
 use crate::admission::storage::default_class;
 use crate::api::networking::ingressclasses::IngressClasses;
 use crate::api::networking::ingresses::{CLASS_ANNOTATION, Ingresses};
@@ -30,17 +29,11 @@ impl DefaultIngressClass {
 
 #[async_trait]
 impl MutatingAdmission for DefaultIngressClass {
-    async fn admit(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(ingress) = object else { return Ok(()) };
+    async fn admit(&self, _: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let Some(ingress) = write.object else { return Ok(()) };
         let says = Ingress(ingress).spec().ingress_class_name().exists()
             || ingress.annotation(CLASS_ANNOTATION).is_some();
-        if !concerns::<Ingresses>(attributes, &[Operation::Create]) || says {
+        if !write.attributes.are_of::<Ingresses>(&[Operation::Create]) || says {
             return Ok(());
         }
         if let Some(class) = default_class::choose(self.classes.all().await?, &IS_DEFAULT) {

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{Attributes, MutatingAdmission, ObjectWriteMut, Operation};
 use registry_core::api::{GroupResource, Object, StatusError};
 use registry_core::features::{Feature, Features};
 use registry_core::registry::InstalledApi;
@@ -182,18 +182,18 @@ impl<'a> Write<'a> {
 
 #[async_trait]
 impl MutatingAdmission for NodeRestriction {
-    async fn admit(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
+    async fn admit(&self, context: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
         let Some(node) = node_identity::node_name(&context.user) else { return Ok(()) };
-        if attributes.operation == Operation::Connect {
+        if write.attributes.operation == Operation::Connect {
             return Ok(());
         }
-        let write = Write { node, context, attributes, object: object.map(|object| &*object), old };
+        let write = Write {
+            node,
+            context,
+            attributes: write.attributes,
+            object: write.object.map(|object| &*object),
+            old: write.old,
+        };
         if node.is_empty() {
             let why = format!("could not determine node from user {:?}", context.user.name);
             return Err(write.refused(why));

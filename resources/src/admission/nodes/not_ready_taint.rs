@@ -2,12 +2,11 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{MutatingAdmission, ObjectWriteMut, Operation};
 use registry_core::api::{Object, StatusError};
 use resource_views::core::v1::Node;
 use serde_json::{Value, json};
 
-use crate::admission::concerns;
 use crate::api::core::nodes::Nodes;
 
 /// The plug-in.
@@ -15,14 +14,8 @@ pub(super) struct NotReadyTaint;
 
 #[async_trait]
 impl MutatingAdmission for NotReadyTaint {
-    async fn admit(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        if let (true, Some(node)) = (concerns::<Nodes>(attributes, &[Operation::Create]), object) {
+    async fn admit(&self, _: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        if let (true, Some(node)) = (write.attributes.are_of::<Nodes>(&[Operation::Create]), write.object) {
             taint(node);
         }
         Ok(())

@@ -3,11 +3,10 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
-use registry_core::api::{Object, StatusError};
+use registry_core::admission::{ObjectWrite, Operation, ValidatingAdmission};
+use registry_core::api::StatusError;
 use resource_views::core::v1::Pod;
 
-use crate::admission::concerns;
 use crate::admission::refusal::forbidden;
 use crate::api::core::pods::Pods;
 
@@ -18,17 +17,8 @@ pub(super) struct AntiAffinityLimit;
 
 #[async_trait]
 impl ValidatingAdmission for AntiAffinityLimit {
-    async fn validate(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if !concerns::<Pods>(attributes, &[Operation::Create, Operation::Update]) {
-            return Ok(());
-        }
+    async fn validate(&self, _: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(pod) = write.object_of::<Pods>(Operation::WRITES) else { return Ok(()) };
         let spec = Pod(pod).spec();
         let affinity = spec.affinity();
         let affinity = affinity.pod_anti_affinity();
@@ -38,6 +28,6 @@ impl ValidatingAdmission for AntiAffinityLimit {
         let why = format!(
             "affinity.PodAntiAffinity.RequiredDuringScheduling has TopologyKey {other} but only key {HOST} is allowed"
         );
-        Err(forbidden(attributes, object, why))
+        Err(forbidden(write.attributes, write.object, why))
     }
 }

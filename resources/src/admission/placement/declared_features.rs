@@ -4,7 +4,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{ObjectWrite, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -35,17 +35,11 @@ impl DeclaredFeatures {
 
 #[async_trait]
 impl ValidatingAdmission for DeclaredFeatures {
-    async fn validate(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let (Some(pod), Some(old)) = (object, old) else { return Ok(()) };
-        let is_update = attributes.operation == Operation::Update
-            && attributes.resource.group_resource() == Pods::TYPE.group_resource()
-            && matches!(attributes.subresource, "" | "resize");
+    async fn validate(&self, _: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let (Some(pod), Some(old)) = (write.object, write.old) else { return Ok(()) };
+        let is_update = write.attributes.operation == Operation::Update
+            && write.attributes.resource.group_resource() == Pods::TYPE.group_resource()
+            && matches!(write.attributes.subresource, "" | "resize");
         let node = Pod(pod).spec().node_name().text();
         if !is_update || node.is_empty() || old.generation() == pod.generation() {
             return Ok(());
@@ -55,7 +49,7 @@ impl ValidatingAdmission for DeclaredFeatures {
             return Ok(());
         }
         let Some(node) = self.nodes.get("", node).await? else {
-            return Err(forbidden(attributes, object, format!("node {node:?} not found")));
+            return Err(forbidden(write.attributes, write.object, format!("node {node:?} not found")));
         };
         let status = Node(&node).status();
         let has = |feature: &str| status.declared_features().texts().any(|declared| declared == feature);
@@ -68,7 +62,7 @@ impl ValidatingAdmission for DeclaredFeatures {
             missing.join(", "),
             node.name()
         );
-        Err(forbidden(attributes, object, why))
+        Err(forbidden(write.attributes, write.object, why))
     }
 }
 

@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{MutatingAdmission, ObjectWriteMut, Operation};
 use registry_core::api::validation::names;
 use registry_core::api::{Object, StatusError};
 use resource_views::Typed as _;
 use resource_views::core::v1::{Pod, Toleration};
 use serde_json::{Map, Value, json};
 
-use crate::admission::concerns;
 use crate::api::core::pods::Pods;
 
 /// The plug-in.
@@ -20,17 +19,8 @@ pub(super) struct ExtendedToleration;
 
 #[async_trait]
 impl MutatingAdmission for ExtendedToleration {
-    async fn admit(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if !concerns::<Pods>(attributes, &[Operation::Create, Operation::Update]) {
-            return Ok(());
-        }
+    async fn admit(&self, _: &RequestContext, mut write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let Some(pod) = write.object_of::<Pods>(Operation::WRITES) else { return Ok(()) };
         let resources = requested(pod);
         if resources.is_empty() {
             return Ok(());

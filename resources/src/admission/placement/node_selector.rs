@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
+use registry_core::admission::{
+    Attributes, MutatingAdmission, ObjectWrite, ObjectWriteMut, Operation, ValidatingAdmission,
+};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 use resource_views::core::v1::Pod;
 use serde_json::{Map, Value};
 
-use crate::admission::concerns;
 use crate::admission::refusal::{failed, forbidden};
 use crate::admission::settings_error::SettingsError;
 use crate::api::core::namespaces::Namespaces;
@@ -108,40 +109,26 @@ impl MutatingAdmission for NodeSelector {
     async fn admit(
         &self,
         context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
+        mut write: ObjectWriteMut<'_>,
     ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if !concerns::<Pods>(attributes, &[Operation::Create]) {
-            return Ok(());
-        }
-        let mut selector = self.selector(context, attributes, pod).await?;
+        let Some(pod) = write.object_of::<Pods>(&[Operation::Create]) else { return Ok(()) };
+        let mut selector = self.selector(context, write.attributes, pod).await?;
         selector.extend(pod_selector(pod));
         if !selector.is_empty() {
             let selector: Map<String, Value> =
                 selector.into_iter().map(|(label, value)| (label, value.into())).collect();
             pod.set(&["spec", "nodeSelector"], selector.into());
         }
-        self.check_allowed(context, attributes, pod)
+        self.check_allowed(context, write.attributes, pod)
     }
 }
 
 #[async_trait]
 impl ValidatingAdmission for NodeSelector {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if !concerns::<Pods>(attributes, &[Operation::Create]) {
-            return Ok(());
-        }
-        self.selector(context, attributes, pod).await?;
-        self.check_allowed(context, attributes, pod)
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(pod) = write.object_of::<Pods>(&[Operation::Create]) else { return Ok(()) };
+        self.selector(context, write.attributes, pod).await?;
+        self.check_allowed(context, write.attributes, pod)
     }
 }
 
@@ -172,6 +159,7 @@ fn parse(text: &str) -> Result<Selector, InvalidSelector> {
 
 #[cfg(test)]
 mod tests {
+    use registry_core::admission::ObjectWriteMut;
     use registry_core::api::{GroupVersionKind, GroupVersionResource};
     use serde_json::json;
 
@@ -195,7 +183,8 @@ mod tests {
         let admitted = async |namespace: &str, selector: Value| {
             let mut pod = Object::from_value(json!({"spec": {"nodeSelector": selector}})).unwrap();
             let context = RequestContext::system(namespace);
-            let admitted = plugin.admit(&context, &attributes, Some(&mut pod), None).await;
+            let admitted =
+                plugin.admit(&context, ObjectWriteMut::new(&attributes, Some(&mut pod), None)).await;
             admitted.map(|()| pod.get(&["spec", "nodeSelector"]).cloned()).map_err(|why| why.message)
         };
         let both = admitted("own", json!({"gpu": "yes"})).await.unwrap().unwrap();

@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
+use registry_core::admission::{
+    MutatingAdmission, ObjectWrite, ObjectWriteMut, Operation, ValidatingAdmission,
+};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -12,7 +14,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::tolerations;
-use crate::admission::concerns;
 use crate::admission::refusal::failed;
 use crate::admission::settings_error::SettingsError;
 use crate::api::core::namespaces::Namespaces;
@@ -148,17 +149,12 @@ impl MutatingAdmission for TolerationRestriction {
     async fn admit(
         &self,
         context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
+        mut write: ObjectWriteMut<'_>,
     ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if !concerns::<Pods>(attributes, &[Operation::Create, Operation::Update]) {
-            return Ok(());
-        }
+        let Some(pod) = write.object_of::<Pods>(Operation::WRITES) else { return Ok(()) };
         let namespace = self.namespace(&context.namespace).await?;
         let mut more = Vec::new();
-        if attributes.operation == Operation::Create {
+        if write.attributes.operation == Operation::Create {
             let own = annotated(&namespace, DEFAULTS)?;
             more = own.unwrap_or_else(|| self.settings.default.clone());
         }
@@ -177,23 +173,16 @@ impl MutatingAdmission for TolerationRestriction {
 
 #[async_trait]
 impl ValidatingAdmission for TolerationRestriction {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if !concerns::<Pods>(attributes, &[Operation::Create, Operation::Update]) {
-            return Ok(());
-        }
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(pod) = write.object_of::<Pods>(Operation::WRITES) else { return Ok(()) };
         self.check_allowed(&self.namespace(&context.namespace).await?, pod)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use registry_core::admission::Attributes;
+    use registry_core::admission::ObjectWriteMut;
     use registry_core::api::{GroupVersionKind, GroupVersionResource};
 
     use super::*;
@@ -221,7 +210,8 @@ mod tests {
         let admitted = async |namespace: &str, own: Value| {
             let mut pod = Object::from_value(json!({"spec": {"tolerations": own}})).unwrap();
             let context = RequestContext::system(namespace);
-            let admitted = plugin.admit(&context, &attributes, Some(&mut pod), None).await;
+            let admitted =
+                plugin.admit(&context, ObjectWriteMut::new(&attributes, Some(&mut pod), None)).await;
             admitted.map(|()| pod.get(&["spec", "tolerations"]).cloned().unwrap()).map_err(|why| why.message)
         };
         let team = json!({"key": "team", "operator": "Equal", "value": "a"});

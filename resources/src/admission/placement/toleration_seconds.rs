@@ -2,13 +2,12 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{MutatingAdmission, ObjectWriteMut, Operation};
 use registry_core::api::{Object, StatusError};
 use resource_views::Typed as _;
 use resource_views::core::v1::{Pod, Toleration};
 use serde_json::{Value, json};
 
-use crate::admission::concerns;
 use crate::api::core::pods::Pods;
 
 const TAINTS: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
@@ -33,15 +32,9 @@ impl Default for DefaultTolerations {
 
 #[async_trait]
 impl MutatingAdmission for TolerationSeconds {
-    async fn admit(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let concerned = concerns::<Pods>(attributes, &[Operation::Create, Operation::Update]);
-        if let (true, Some(pod)) = (concerned, object) {
+    async fn admit(&self, _: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let concerned = write.attributes.are_of::<Pods>(Operation::WRITES);
+        if let (true, Some(pod)) = (concerned, write.object) {
             tolerate(pod, self.0);
         }
         Ok(())

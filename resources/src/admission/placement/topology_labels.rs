@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
+use registry_core::admission::{Attributes, MutatingAdmission, ObjectWriteMut, Operation};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -39,19 +39,13 @@ impl TopologyLabels {
 
 #[async_trait]
 impl MutatingAdmission for TopologyLabels {
-    async fn admit(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(object) = object else { return Ok(()) };
-        let is_pod = attributes.resource.group_resource() == Pods::TYPE.group_resource();
-        if !is_pod || attributes.operation != Operation::Create {
+    async fn admit(&self, _: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let Some(object) = write.object else { return Ok(()) };
+        let is_pod = write.attributes.resource.group_resource() == Pods::TYPE.group_resource();
+        if !is_pod || write.attributes.operation != Operation::Create {
             return Ok(());
         }
-        let Some(name) = Self::node_of(attributes, object) else { return Ok(()) };
+        let Some(name) = Self::node_of(write.attributes, object) else { return Ok(()) };
         let Some(node) = self.nodes.get("", name).await? else { return Ok(()) };
         for (label, value) in node.labels().filter(|(label, _)| LABELS.contains(label)) {
             object.set(&["metadata", "labels", label], value.into());
@@ -62,6 +56,7 @@ impl MutatingAdmission for TopologyLabels {
 
 #[cfg(test)]
 mod tests {
+    use registry_core::admission::ObjectWriteMut;
     use registry_core::api::{GroupVersionKind, GroupVersionResource};
     use serde_json::json;
 
@@ -81,7 +76,7 @@ mod tests {
             let attributes =
                 Attributes { subresource, ..Attributes::new(Operation::Create, resource, kind, "p") };
             let context = RequestContext::system("default");
-            plugin.admit(&context, &attributes, Some(&mut object), None).await.unwrap();
+            plugin.admit(&context, ObjectWriteMut::new(&attributes, Some(&mut object), None)).await.unwrap();
             object.get(&["metadata", "labels"]).cloned()
         };
         let zone = Some(json!({"topology.kubernetes.io/zone": "a"}));

@@ -5,13 +5,14 @@ use std::collections::HashSet;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
+use registry_core::admission::{
+    Attributes, MutatingAdmission, ObjectWrite, ObjectWriteMut, Operation, ValidatingAdmission,
+};
 use registry_core::api::validation::FieldError;
 use registry_core::api::{Object, StatusError};
 use resource_views::core::v1::{Container, ContainerMut, Pod, PodMut, PodSpec};
 use resource_views::{List, Text};
 
-use crate::admission::concerns;
 use crate::admission::refusal::forbidden;
 use crate::api::core::pods::Pods;
 
@@ -22,15 +23,9 @@ pub(super) struct AlwaysPull;
 
 #[async_trait]
 impl MutatingAdmission for AlwaysPull {
-    async fn admit(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if !may_add_images(attributes, pod, old) {
+    async fn admit(&self, _: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let Some(pod) = write.object else { return Ok(()) };
+        if !may_add_images(write.attributes, pod, write.old) {
             return Ok(());
         }
         let Some(mut spec) = PodMut(pod).spec().present() else { return Ok(()) };
@@ -47,15 +42,9 @@ impl MutatingAdmission for AlwaysPull {
 
 #[async_trait]
 impl ValidatingAdmission for AlwaysPull {
-    async fn validate(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if !may_add_images(attributes, pod, old) {
+    async fn validate(&self, _: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(pod) = write.object else { return Ok(()) };
+        if !may_add_images(write.attributes, pod, write.old) {
             return Ok(());
         }
         let spec = Pod(pod).spec();
@@ -64,7 +53,11 @@ impl ValidatingAdmission for AlwaysPull {
                 return Ok(());
             }
             let value = policy.value().cloned().unwrap_or_default();
-            Err(forbidden(attributes, object, FieldError::not_supported(policy.path(), value, &[ALWAYS])))
+            Err(forbidden(
+                write.attributes,
+                write.object,
+                FieldError::not_supported(policy.path(), value, &[ALWAYS]),
+            ))
         };
         for containers in containers(&spec) {
             for container in containers.elements() {
@@ -83,7 +76,7 @@ impl ValidatingAdmission for AlwaysPull {
 
 /// Whether a write creates a pod, or changes it to use an image that it did not use.
 fn may_add_images(attributes: &Attributes<'_>, pod: &Object, old: Option<&Object>) -> bool {
-    if !concerns::<Pods>(attributes, &[Operation::Create, Operation::Update]) {
+    if !attributes.are_of::<Pods>(Operation::WRITES) {
         return false;
     }
     let Some(old) = old.filter(|_| attributes.operation == Operation::Update) else { return true };

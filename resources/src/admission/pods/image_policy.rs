@@ -10,7 +10,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{ObjectWrite, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::resource::Resource;
 use registry_core::rest::webhook::WebhookCaller;
@@ -68,17 +68,11 @@ impl ImagePolicy {
 
 #[async_trait]
 impl ValidatingAdmission for ImagePolicy {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        let is_pod = attributes.resource.group_resource() == Pods::TYPE.group_resource()
-            && matches!(attributes.operation, Operation::Create | Operation::Update);
-        let lists: &[&str] = match attributes.subresource {
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(pod) = write.object else { return Ok(()) };
+        let is_pod = write.attributes.resource.group_resource() == Pods::TYPE.group_resource()
+            && Operation::WRITES.contains(&write.attributes.operation);
+        let lists: &[&str] = match write.attributes.subresource {
             "" => &["containers", "initContainers"],
             "ephemeralcontainers" => &["ephemeralContainers"],
             _ => return Ok(()),
@@ -87,7 +81,7 @@ impl ValidatingAdmission for ImagePolicy {
             return Ok(());
         }
         let Some(backend) = &self.backend else {
-            return Err(forbidden(attributes, object, "no image policy backend is configured"));
+            return Err(forbidden(write.attributes, write.object, "no image policy backend is configured"));
         };
         match self.verdict(backend, question(pod, lists, &context.namespace)).await {
             Ok(verdict) => {
@@ -95,7 +89,7 @@ impl ValidatingAdmission for ImagePolicy {
                     context.annotate(format!("{AUDIT_PREFIX}{key}"), value.clone());
                 }
                 match verdict.refusal() {
-                    Some(why) => Err(forbidden(attributes, object, why)),
+                    Some(why) => Err(forbidden(write.attributes, write.object, why)),
                     None => Ok(()),
                 }
             }
@@ -103,7 +97,7 @@ impl ValidatingAdmission for ImagePolicy {
                 context.annotate(format!("{AUDIT_PREFIX}failed-open"), "true");
                 Ok(())
             }
-            Err(error) => Err(forbidden(attributes, object, error)),
+            Err(error) => Err(forbidden(write.attributes, write.object, error)),
         }
     }
 }

@@ -6,18 +6,17 @@ mod bounds;
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{
-    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
+    Attributes, MutatingAdmission, ObjectWrite, ObjectWriteMut, Operation, ValidatingAdmission,
 };
 use registry_core::api::go_text::aggregate;
 use registry_core::api::{Object, StatusError};
-use registry_core::registry::{InformerTask, InstalledApi};
+use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
 use resource_views::core::v1::{Container, LimitRangeItem, PersistentVolumeClaim, Pod};
 use resource_views::slot::Fields;
 use resource_views::{Map, Quantity, Typed as _};
 use serde_json::{Value, json};
 
-use crate::admission::concerns;
 use crate::admission::refusal::forbidden;
 use crate::api::core::limitranges::LimitRanges;
 use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
@@ -34,6 +33,8 @@ pub(super) struct LimitRanger {
     ranges: Decoded<Vec<Value>>,
 }
 
+declare! { LimitRanger: "LimitRanger", informed by ranges }
+
 impl LimitRanger {
     /// Creates the plug-in over the installed limit ranges; `None` if they are not served.
     pub(super) fn new(installed: &InstalledApi) -> Option<Self> {
@@ -49,27 +50,11 @@ fn limits_of(mut range: Object) -> Vec<Value> {
     }
 }
 
-impl AdmissionPlugin for LimitRanger {
-    fn name(&self) -> &'static str {
-        "LimitRanger"
-    }
-
-    fn informers(&self) -> Vec<InformerTask> {
-        self.ranges.informer().into_iter().collect()
-    }
-}
-
 #[async_trait]
 impl MutatingAdmission for LimitRanger {
-    async fn admit(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if !is_pod(attributes) || is_going(old) {
+    async fn admit(&self, context: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let Some(pod) = write.object else { return Ok(()) };
+        if !is_pod(write.attributes) || is_going(write.old) {
             return Ok(());
         }
         for limits in self.ranges.all_in(&context.namespace).await? {
@@ -81,25 +66,18 @@ impl MutatingAdmission for LimitRanger {
 
 #[async_trait]
 impl ValidatingAdmission for LimitRanger {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(new) = object else { return Ok(()) };
-        let is_pod = is_pod(attributes);
-        let is_claim =
-            concerns::<PersistentVolumeClaims>(attributes, &[Operation::Create, Operation::Update]);
-        if !is_pod && !is_claim || is_going(old) {
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(new) = write.object else { return Ok(()) };
+        let is_pod = is_pod(write.attributes);
+        let is_claim = write.attributes.are_of::<PersistentVolumeClaims>(Operation::WRITES);
+        if !is_pod && !is_claim || is_going(write.old) {
             return Ok(());
         }
         for limits in self.ranges.all_in(&context.namespace).await? {
             let complaints =
                 if is_pod { pod_violations(new, &limits) } else { claim_violations(new, &limits) };
             if let Some(why) = as_text(complaints) {
-                return Err(forbidden(attributes, object, why));
+                return Err(forbidden(write.attributes, write.object, why));
             }
         }
         Ok(())
@@ -111,7 +89,7 @@ fn is_pod(attributes: &Attributes<'_>) -> bool {
     let is_resize = attributes.subresource == "resize"
         && attributes.operation == Operation::Update
         && attributes.resource.group_resource() == Pods::TYPE.group_resource();
-    is_resize || concerns::<Pods>(attributes, &[Operation::Create])
+    is_resize || attributes.are_of::<Pods>(&[Operation::Create])
 }
 
 /// Whether an object that is updated is being deleted: it must be possible to remove its finalizers.

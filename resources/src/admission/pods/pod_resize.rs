@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{ObjectWrite, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusCause, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -32,28 +32,22 @@ impl PodResize {
 
 #[async_trait]
 impl ValidatingAdmission for PodResize {
-    async fn validate(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let (Some(pod), Some(old)) = (object, old) else { return Ok(()) };
-        let is_resize = attributes.operation == Operation::Update
-            && attributes.resource.group_resource() == Pods::TYPE.group_resource()
-            && attributes.subresource == "resize";
+    async fn validate(&self, _: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let (Some(pod), Some(old)) = (write.object, write.old) else { return Ok(()) };
+        let is_resize = write.attributes.operation == Operation::Update
+            && write.attributes.resource.group_resource() == Pods::TYPE.group_resource()
+            && write.attributes.subresource == "resize";
         let node = Pod(pod).spec().node_name().text();
         // An update that changes nothing keeps the generation.
         if !is_resize || node.is_empty() || old.generation() == pod.generation() {
             return Ok(());
         }
         let Some(node) = self.nodes.get("", node).await? else {
-            return Err(forbidden(attributes, object, format!("node {node:?} not found")));
+            return Err(forbidden(write.attributes, write.object, format!("node {node:?} not found")));
         };
         let refused = |why: String, reason: &str| {
             let cause = StatusCause { reason: reason.to_owned(), ..StatusCause::default() };
-            forbidden(attributes, object, why).with_causes(vec![cause])
+            forbidden(write.attributes, write.object, why).with_causes(vec![cause])
         };
         if let Some(system) = other_system(&node) {
             let why =
@@ -102,6 +96,8 @@ fn in_units(quantity: &Quantity, unit: i128) -> i128 {
 
 #[cfg(test)]
 mod tests {
+    use registry_core::admission::Attributes;
+    use registry_core::admission::ObjectWrite;
     use registry_core::api::{GroupVersionKind, GroupVersionResource};
     use serde_json::{Value, json};
 
@@ -135,7 +131,11 @@ mod tests {
         let refusal = async |new: Object| {
             let old = pod(1, "n", json!({"cpu": "1"}));
             let context = RequestContext::system("default");
-            plugin.validate(&context, &attributes, Some(&new), Some(&old)).await.err().map(|why| why.message)
+            plugin
+                .validate(&context, ObjectWrite::new(&attributes, Some(&new), Some(&old)))
+                .await
+                .err()
+                .map(|why| why.message)
         };
         assert_eq!(refusal(pod(2, "n", json!({"cpu": "2", "memory": "1Gi"}))).await, None);
         assert_eq!(refusal(pod(1, "n", json!({"cpu": "5"}))).await, None);

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{Attributes, ObjectWrite, Operation, ValidatingAdmission};
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
@@ -24,7 +24,6 @@ use resource_views::Typed as _;
 use resource_views::core::v1::{Container, Pod};
 use serde_json::Value;
 
-use crate::admission::concerns;
 use crate::admission::refusal::forbidden;
 use crate::api::core::namespaces::Namespaces;
 use crate::api::core::pods::Pods;
@@ -271,33 +270,25 @@ fn annotate(context: &RequestContext, name: &str, value: impl Into<Cow<'static, 
 
 #[async_trait]
 impl ValidatingAdmission for PodSecurity {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(new) = object else { return Ok(()) };
-        let writes = [Operation::Create, Operation::Update];
-        let resource = attributes.resource.group_resource();
-        if concerns::<Namespaces>(attributes, &writes) {
-            return self.check_namespace(context, new, old).await;
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(new) = write.object else { return Ok(()) };
+        let is_write = Operation::WRITES.contains(&write.attributes.operation);
+        let resource = write.attributes.resource.group_resource();
+        if write.attributes.are_of::<Namespaces>(Operation::WRITES) {
+            return self.check_namespace(context, new, write.old).await;
         }
-        if resource == Pods::TYPE.group_resource() && writes.contains(&attributes.operation) {
-            if HARMLESS_SUBRESOURCES.contains(&attributes.subresource) {
+        if resource == Pods::TYPE.group_resource() && is_write {
+            if HARMLESS_SUBRESOURCES.contains(&write.attributes.subresource) {
                 return Ok(());
             }
-            return self.check_pod(context, attributes, new, old).await;
+            return self.check_pod(context, write.attributes, new, write.old).await;
         }
         let template = TEMPLATES
             .iter()
             .find(|(group, plural, _)| (resource.group, resource.resource) == (*group, *plural));
         match template {
-            Some((_, _, path))
-                if attributes.subresource.is_empty() && writes.contains(&attributes.operation) =>
-            {
-                self.check_template(context, attributes, new, path).await
+            Some((_, _, path)) if write.attributes.subresource.is_empty() && is_write => {
+                self.check_template(context, write.attributes, new, path).await
             }
             _ => Ok(()),
         }

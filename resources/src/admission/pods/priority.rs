@@ -3,14 +3,13 @@
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{
-    AdmissionPlugin, Attributes, MutatingAdmission, Operation, ValidatingAdmission,
+    Attributes, MutatingAdmission, ObjectWrite, ObjectWriteMut, Operation, ValidatingAdmission,
 };
 use registry_core::api::{Object, StatusError};
-use registry_core::registry::{InformerTask, InstalledApi};
+use registry_core::registry::InstalledApi;
 use resource_views::core::v1::{Pod, PodMut};
 use resource_views::scheduling::v1::PriorityClass;
 
-use crate::admission::concerns;
 use crate::admission::refusal::forbidden;
 use crate::api::core::pods::Pods;
 use crate::api::scheduling::priorityclasses::PriorityClasses;
@@ -22,6 +21,8 @@ const PREEMPT: &str = "PreemptLowerPriority";
 pub(super) struct PriorityAdmission {
     classes: Decoded<Class>,
 }
+
+declare! { PriorityAdmission: "Priority", informed by classes }
 
 /// A priority class.
 struct Class {
@@ -86,53 +87,31 @@ impl Given {
     }
 }
 
-impl AdmissionPlugin for PriorityAdmission {
-    fn name(&self) -> &'static str {
-        "Priority"
-    }
-
-    fn informers(&self) -> Vec<InformerTask> {
-        self.classes.informer().into_iter().collect()
-    }
-}
-
 #[async_trait]
 impl ValidatingAdmission for PriorityAdmission {
-    async fn validate(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(class) = object else { return Ok(()) };
-        let concerned = concerns::<PriorityClasses>(attributes, &[Operation::Create, Operation::Update]);
+    async fn validate(&self, _: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(class) = write.object else { return Ok(()) };
+        let concerned = write.attributes.are_of::<PriorityClasses>(Operation::WRITES);
         if !concerned || !PriorityClass(class).global_default().is_true() {
             return Ok(());
         }
         let Some(present) = self.default_class().await? else { return Ok(()) };
-        if attributes.operation == Operation::Update && present.class == class.name() {
+        if write.attributes.operation == Operation::Update && present.class == class.name() {
             return Ok(());
         }
         let why = format!(
             "PriorityClass {} is already marked as default. Only one default can exist",
             present.class
         );
-        Err(forbidden(attributes, object, why))
+        Err(forbidden(write.attributes, write.object, why))
     }
 }
 
 #[async_trait]
 impl MutatingAdmission for PriorityAdmission {
-    async fn admit(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if let (true, Some(old)) = (concerns::<Pods>(attributes, &[Operation::Update]), old) {
+    async fn admit(&self, _: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let Some(pod) = write.object else { return Ok(()) };
+        if let (true, Some(old)) = (write.attributes.are_of::<Pods>(&[Operation::Update]), write.old) {
             // An update by a client that does not know the priority fields keeps them.
             let old = Pod(old).spec();
             PodMut(pod).spec().edit(|mut spec| {
@@ -144,9 +123,9 @@ impl MutatingAdmission for PriorityAdmission {
                 }
             });
         }
-        if concerns::<Pods>(attributes, &[Operation::Create]) {
-            let given = self.given(attributes, pod).await?;
-            give(attributes, pod, given)?;
+        if write.attributes.are_of::<Pods>(&[Operation::Create]) {
+            let given = self.given(write.attributes, pod).await?;
+            give(write.attributes, pod, given)?;
         }
         Ok(())
     }

@@ -2,7 +2,9 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
+use registry_core::admission::{
+    MutatingAdmission, ObjectWrite, ObjectWriteMut, Operation, ValidatingAdmission,
+};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::resource::Resource;
@@ -10,7 +12,6 @@ use resource_views::core::v1::Pod;
 use resource_views::node::v1::RuntimeClass;
 use serde_json::Value;
 
-use crate::admission::concerns;
 use crate::admission::placement::tolerations::merged;
 use crate::api::core::pod_spec::totals;
 use crate::api::core::pods::Pods;
@@ -43,17 +44,8 @@ impl RuntimeClassAdmission {
 
 #[async_trait]
 impl MutatingAdmission for RuntimeClassAdmission {
-    async fn admit(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if !concerns::<Pods>(attributes, &[Operation::Create]) {
-            return Ok(());
-        }
+    async fn admit(&self, _: &RequestContext, mut write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let Some(pod) = write.object_of::<Pods>(&[Operation::Create]) else { return Ok(()) };
         let Some(class) = self.class_of(pod).await? else { return Ok(()) };
         set_overhead(pod, &class)?;
         set_scheduling(pod, &class)
@@ -62,17 +54,8 @@ impl MutatingAdmission for RuntimeClassAdmission {
 
 #[async_trait]
 impl ValidatingAdmission for RuntimeClassAdmission {
-    async fn validate(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if !concerns::<Pods>(attributes, &[Operation::Create]) {
-            return Ok(());
-        }
+    async fn validate(&self, _: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(pod) = write.object_of::<Pods>(&[Operation::Create]) else { return Ok(()) };
         let class = self.class_of(pod).await?;
         let fixed = class.as_ref().and_then(fixed_overhead);
         match pod.get(&OVERHEAD) {

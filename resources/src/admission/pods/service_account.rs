@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation, ValidatingAdmission};
+use registry_core::admission::{
+    Attributes, MutatingAdmission, ObjectWrite, ObjectWriteMut, Operation, ValidatingAdmission,
+};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::registry::store::generate_name;
@@ -15,7 +17,6 @@ use resource_views::core::v1::{ContainerMut, Pod, PodMut, ServiceAccount};
 use serde_json::{Value, json};
 
 use super::references;
-use crate::admission::concerns;
 use crate::admission::refusal::forbidden;
 use crate::api::core::pod_spec::validation::annotations::is_mirror;
 use crate::api::core::pods::Pods;
@@ -80,16 +81,11 @@ impl MutatingAdmission for ServiceAccountAdmission {
     async fn admit(
         &self,
         context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
+        mut write: ObjectWriteMut<'_>,
     ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        if !concerns::<Pods>(attributes, &[Operation::Create]) {
-            return Ok(());
-        }
+        let Some(pod) = write.object_of::<Pods>(&[Operation::Create]) else { return Ok(()) };
         if is_mirror(pod) {
-            return check_mirror(attributes, pod);
+            return check_mirror(write.attributes, pod);
         }
         let given = Pod(pod).spec().service_account_name().text();
         let name = if given.is_empty() { DEFAULT } else { given }.to_owned();
@@ -97,7 +93,7 @@ impl MutatingAdmission for ServiceAccountAdmission {
         let mut spec = PodMut(pod).spec().or_new();
         spec.service_account_name().set(&name);
         spec.service_account().set(&name);
-        let account = self.account_of(context, attributes, pod).await?;
+        let account = self.account_of(context, write.attributes, pod).await?;
         if mounts_token(pod, &account) {
             mount_token(pod);
         }
@@ -106,35 +102,29 @@ impl MutatingAdmission for ServiceAccountAdmission {
         if secrets.exists() && spec.image_pull_secrets().is_empty() {
             spec.image_pull_secrets().copy_from(&secrets);
         }
-        secrets::check(attributes, pod, &account, secrets::Scope::Pod)
+        secrets::check(write.attributes, pod, &account, secrets::Scope::Pod)
     }
 }
 
 #[async_trait]
 impl ValidatingAdmission for ServiceAccountAdmission {
-    async fn validate(
-        &self,
-        context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(pod) = object else { return Ok(()) };
-        let adds_ephemeral = attributes.resource.group_resource() == Pods::TYPE.group_resource()
-            && attributes.subresource == "ephemeralcontainers"
-            && attributes.operation == Operation::Update;
+    async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let Some(pod) = write.object else { return Ok(()) };
+        let adds_ephemeral = write.attributes.resource.group_resource() == Pods::TYPE.group_resource()
+            && write.attributes.subresource == "ephemeralcontainers"
+            && write.attributes.operation == Operation::Update;
         if adds_ephemeral {
-            let account = self.account_of(context, attributes, pod).await?;
-            return secrets::check(attributes, pod, &account, secrets::Scope::EphemeralContainers);
+            let account = self.account_of(context, write.attributes, pod).await?;
+            return secrets::check(write.attributes, pod, &account, secrets::Scope::EphemeralContainers);
         }
-        if !concerns::<Pods>(attributes, &[Operation::Create]) {
+        if !write.attributes.are_of::<Pods>(&[Operation::Create]) {
             return Ok(());
         }
         if is_mirror(pod) {
-            return check_mirror(attributes, pod);
+            return check_mirror(write.attributes, pod);
         }
-        let account = self.account_of(context, attributes, pod).await?;
-        secrets::check(attributes, pod, &account, secrets::Scope::Pod)
+        let account = self.account_of(context, write.attributes, pod).await?;
+        secrets::check(write.attributes, pod, &account, secrets::Scope::Pod)
     }
 }
 

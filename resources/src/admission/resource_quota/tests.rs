@@ -1,3 +1,4 @@
+use registry_core::admission::Attributes;
 use registry_core::admission::Operation;
 use registry_core::api::{DeleteOptions, GroupResource, GroupVersionKind, GroupVersionResource};
 use registry_core::registry::SubresourceStore;
@@ -121,7 +122,7 @@ async fn create_map(plugin: &ResourceQuota) -> Result<(), StatusError> {
     let kind = ConfigMaps::TYPE.kind;
     let resource = GroupVersionResource { group: "", version: "v1", resource: "configmaps" };
     let attributes = Attributes::new(Operation::Create, resource, kind, "m");
-    plugin.validate(&RequestContext::system("default"), &attributes, Some(&map), None).await
+    plugin.validate(&RequestContext::system("default"), ObjectWrite::new(&attributes, Some(&map), None)).await
 }
 
 struct Bound(&'static str);

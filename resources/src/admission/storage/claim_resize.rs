@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, Operation, ValidatingAdmission};
+use registry_core::admission::{ObjectWrite, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
 use registry_core::schema::Quantity;
@@ -10,7 +10,6 @@ use resource_views::core::v1::PersistentVolumeClaim;
 use resource_views::storage::v1::StorageClass;
 
 use super::default_class::class_of;
-use crate::admission::concerns;
 use crate::admission::refusal::forbidden;
 use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::api::storage::storageclasses::StorageClasses;
@@ -40,15 +39,9 @@ impl ClaimResize {
 
 #[async_trait]
 impl ValidatingAdmission for ClaimResize {
-    async fn validate(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let (Some(new), Some(old)) = (object, old) else { return Ok(()) };
-        if !concerns::<PersistentVolumeClaims>(attributes, &[Operation::Update]) || !grows(new, old) {
+    async fn validate(&self, _: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
+        let (Some(new), Some(old)) = (write.object, write.old) else { return Ok(()) };
+        if !write.attributes.are_of::<PersistentVolumeClaims>(&[Operation::Update]) || !grows(new, old) {
             return Ok(());
         }
         let why = if PersistentVolumeClaim(old).status().phase().text() != "Bound" {
@@ -59,7 +52,7 @@ impl ValidatingAdmission for ClaimResize {
         } else {
             return Ok(());
         };
-        Err(forbidden(attributes, object, why))
+        Err(forbidden(write.attributes, write.object, why))
     }
 }
 

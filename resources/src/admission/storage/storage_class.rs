@@ -2,13 +2,12 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
-use registry_core::api::{Object, StatusError};
+use registry_core::admission::{MutatingAdmission, ObjectWriteMut, Operation};
+use registry_core::api::StatusError;
 use registry_core::registry::InstalledApi;
 use resource_views::core::v1::PersistentVolumeClaim;
 
 use super::default_class;
-use crate::admission::concerns;
 use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::api::core::volume_claim::CLASS_ANNOTATION;
 use crate::api::storage::storageclasses::StorageClasses;
@@ -32,15 +31,9 @@ impl DefaultStorageClass {
 
 #[async_trait]
 impl MutatingAdmission for DefaultStorageClass {
-    async fn admit(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let Some(claim) = object else { return Ok(()) };
-        let concerned = concerns::<PersistentVolumeClaims>(attributes, &[Operation::Create]);
+    async fn admit(&self, _: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let Some(claim) = write.object else { return Ok(()) };
+        let concerned = write.attributes.are_of::<PersistentVolumeClaims>(&[Operation::Create]);
         let says = PersistentVolumeClaim(claim).spec().storage_class_name().exists()
             || claim.annotation(CLASS_ANNOTATION).is_some();
         if !concerned || says {

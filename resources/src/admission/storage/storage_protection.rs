@@ -3,10 +3,9 @@
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::admission::{Attributes, MutatingAdmission, Operation};
-use registry_core::api::{Object, StatusError};
+use registry_core::admission::{MutatingAdmission, ObjectWriteMut, Operation};
+use registry_core::api::StatusError;
 
-use crate::admission::concerns;
 use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::api::core::persistentvolumes::PersistentVolumes;
 use crate::api::storage::volumeattributesclasses::VolumeAttributesClasses;
@@ -17,23 +16,17 @@ pub(super) struct StorageProtection;
 
 #[async_trait]
 impl MutatingAdmission for StorageProtection {
-    async fn admit(
-        &self,
-        _context: &RequestContext,
-        attributes: &Attributes<'_>,
-        object: Option<&mut Object>,
-        _old: Option<&Object>,
-    ) -> Result<(), StatusError> {
-        let finalizer = if concerns::<PersistentVolumes>(attributes, &[Operation::Create]) {
+    async fn admit(&self, _: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
+        let finalizer = if write.attributes.are_of::<PersistentVolumes>(&[Operation::Create]) {
             "kubernetes.io/pv-protection"
-        } else if concerns::<PersistentVolumeClaims>(attributes, &[Operation::Create]) {
+        } else if write.attributes.are_of::<PersistentVolumeClaims>(&[Operation::Create]) {
             "kubernetes.io/pvc-protection"
-        } else if concerns::<VolumeAttributesClasses>(attributes, &[Operation::Create]) {
+        } else if write.attributes.are_of::<VolumeAttributesClasses>(&[Operation::Create]) {
             "kubernetes.io/vac-protection"
         } else {
             return Ok(());
         };
-        if let Some(object) = object {
+        if let Some(object) = write.object {
             add_finalizer(object, finalizer);
         }
         Ok(())

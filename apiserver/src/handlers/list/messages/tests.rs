@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http_body_util::BodyExt;
 use registry_core::codec::protobuf::{Envelope, item_len};
 use registry_core::storage::{Attributes, EncodingBudget, Entry};
@@ -25,7 +26,7 @@ async fn pieces(messages: &Messages, items: &[StoredObject]) -> Vec<Bytes> {
     let items_len = items_len(messages, &page).await.unwrap();
     let frame = ListFrame::new("v1", "PodList", &ListMetadata::default(), items_len);
     let size = frame.prefix.len() + items_len + frame.suffix.len();
-    let mut body = MessagesBody::new(frame, messages.clone(), page, size);
+    let mut body = body(frame, messages.clone(), page, items_len);
     let mut pieces = Vec::new();
     while let Some(piece) = body.frame().await {
         pieces.push(piece.unwrap().into_data().unwrap());

@@ -27,24 +27,22 @@ pub(super) fn whole(bytes: &[u8], limits: &Limits<'_>) -> Result<Value, DecodeEr
     let value = tree(&mut decoder, limits, Bytes::Text)?;
     let left = bytes.len().saturating_sub(decoder.position());
     if left > 0 {
-        return Err(DecodeError(format!("cbor: {left} bytes of extraneous data starting at index {}", {
-            decoder.position()
-        })));
+        return Err(DecodeError::CborRest(left, decoder.position()));
     }
     Ok(value)
 }
 
 /// Reads a value. Lists and maps grow as their elements are read, independent of the declared length.
 fn tree(decoder: &mut Decoder<'_>, limits: &Limits<'_>, bytes: Bytes) -> Result<Value, DecodeError> {
-    let depth = limits.depth.checked_sub(1).ok_or_else(|| DecodeError("exceeded max depth".to_owned()))?;
+    let depth = limits.depth.checked_sub(1).ok_or_else(|| DecodeError::TooDeep)?;
     let limits = &Limits { depth, ..*limits };
     limits.take_next(VALUE_BYTES)?;
-    Ok(match decoder.datatype().map_err(|fault| malformed(&fault))? {
+    Ok(match decoder.datatype().map_err(malformed)? {
         Type::Null | Type::Undefined => {
-            decoder.skip().map_err(|fault| malformed(&fault))?;
+            decoder.skip().map_err(malformed)?;
             Value::Null
         }
-        Type::Bool => decoder.bool().map_err(|fault| malformed(&fault))?.into(),
+        Type::Bool => decoder.bool().map_err(malformed)?.into(),
         Type::U8
         | Type::U16
         | Type::U32
@@ -53,32 +51,32 @@ fn tree(decoder: &mut Decoder<'_>, limits: &Limits<'_>, bytes: Bytes) -> Result<
         | Type::I16
         | Type::I32
         | Type::I64
-        | Type::Int => decoder.i64().map_err(|fault| malformed(&fault))?.into(),
-        Type::F16 => float(f64::from(decoder.f16().map_err(|fault| malformed(&fault))?))?,
-        Type::F32 => float(f64::from(decoder.f32().map_err(|fault| malformed(&fault))?))?,
-        Type::F64 => float(decoder.f64().map_err(|fault| malformed(&fault))?)?,
+        | Type::Int => decoder.i64().map_err(malformed)?.into(),
+        Type::F16 => float(f64::from(decoder.f16().map_err(malformed)?))?,
+        Type::F32 => float(f64::from(decoder.f32().map_err(malformed)?))?,
+        Type::F64 => float(decoder.f64().map_err(malformed)?)?,
         Type::Bytes | Type::BytesIndef | Type::String | Type::StringIndef => {
             Value::String(string(decoder, bytes)?)
         }
         Type::Array | Type::ArrayIndef => Value::Array(list(decoder, limits, bytes)?),
         Type::Map | Type::MapIndef => Value::Object(map(decoder, limits, bytes)?),
         Type::Tag => {
-            let expected = match decoder.tag().map_err(|fault| malformed(&fault))?.as_u64() {
+            let expected = match decoder.tag().map_err(malformed)?.as_u64() {
                 21 => Bytes::Base64Url,
                 LATER_BASE64 => Bytes::Base64,
                 23 => Bytes::Base16,
-                2 | 3 => return Err(DecodeError("cbor: a number of more than 64 bits".to_owned())),
+                2 | 3 => return Err(DecodeError::CborNumber),
                 _ => bytes,
             };
             tree(decoder, limits, expected)?
         }
-        other => return Err(DecodeError(format!("cbor: {other} has no place in an object"))),
+        other => return Err(DecodeError::CborType(other)),
     })
 }
 
 fn list(decoder: &mut Decoder<'_>, limits: &Limits<'_>, bytes: Bytes) -> Result<Vec<Value>, DecodeError> {
     let mut items = Vec::new();
-    let mut left = decoder.array().map_err(|fault| malformed(&fault))?;
+    let mut left = decoder.array().map_err(malformed)?;
     while more(decoder, &mut left)? {
         if items.is_empty() {
             limits.take(LIST_BYTES)?;
@@ -94,7 +92,7 @@ fn map(
     bytes: Bytes,
 ) -> Result<Map<String, Value>, DecodeError> {
     let mut map = Map::new();
-    let mut left = decoder.map().map_err(|fault| malformed(&fault))?;
+    let mut left = decoder.map().map_err(malformed)?;
     while more(decoder, &mut left)? {
         if map.is_empty() {
             limits.take(MAP_BYTES)?;
@@ -104,7 +102,7 @@ fn map(
         match map.entry(key) {
             Entry::Vacant(slot) => slot.insert(value),
             Entry::Occupied(slot) => {
-                return Err(DecodeError(format!("cbor: found duplicate map key {:?}", slot.key())));
+                return Err(DecodeError::CborDuplicate(slot.key().clone()));
             }
         };
     }
@@ -118,24 +116,24 @@ fn more(decoder: &mut Decoder<'_>, left: &mut Option<u64>) -> Result<bool, Decod
         *left = left.saturating_sub(1);
         return Ok(is_more);
     }
-    if decoder.datatype().map_err(|fault| malformed(&fault))? != Type::Break {
+    if decoder.datatype().map_err(malformed)? != Type::Break {
         return Ok(true);
     }
-    decoder.skip().map_err(|fault| malformed(&fault))?;
+    decoder.skip().map_err(malformed)?;
     Ok(false)
 }
 
 /// Reads a text or byte string, in one or several chunks.
 fn string(decoder: &mut Decoder<'_>, bytes: Bytes) -> Result<String, DecodeError> {
-    match decoder.datatype().map_err(|fault| malformed(&fault))? {
+    match decoder.datatype().map_err(malformed)? {
         Type::String | Type::StringIndef => {
-            let pieces = decoder.str_iter().map_err(|fault| malformed(&fault))?;
-            pieces.collect::<Result<String, _>>().map_err(|fault| malformed(&fault))
+            let pieces = decoder.str_iter().map_err(malformed)?;
+            pieces.collect::<Result<String, _>>().map_err(malformed)
         }
         Type::Bytes | Type::BytesIndef => {
             let mut all = Vec::new();
-            for piece in decoder.bytes_iter().map_err(|fault| malformed(&fault))? {
-                all.extend_from_slice(piece.map_err(|fault| malformed(&fault))?);
+            for piece in decoder.bytes_iter().map_err(malformed)? {
+                all.extend_from_slice(piece.map_err(malformed)?);
             }
             Ok(match bytes {
                 Bytes::Text => String::from_utf8(all)
@@ -145,7 +143,7 @@ fn string(decoder: &mut Decoder<'_>, bytes: Bytes) -> Result<String, DecodeError
                 Bytes::Base16 => base16(&all),
             })
         }
-        other => Err(DecodeError(format!("cbor: {other} where a string is expected"))),
+        other => Err(DecodeError::CborKey(other)),
     }
 }
 
@@ -160,10 +158,9 @@ fn base16(bytes: &[u8]) -> String {
 
 fn float(number: f64) -> Result<Value, DecodeError> {
     let number = json::float(number);
-    number.map(Value::Number).ok_or_else(|| DecodeError("cbor: a number JSON does not have".to_owned()))
+    number.map(Value::Number).ok_or_else(|| DecodeError::CborFloat)
 }
 
-fn malformed(fault: &minicbor::decode::Error) -> DecodeError {
-    let what = if fault.is_end_of_input() { "unexpected EOF".to_owned() } else { fault.to_string() };
-    DecodeError(format!("cbor: {what}"))
+fn malformed(fault: minicbor::decode::Error) -> DecodeError {
+    if fault.is_end_of_input() { DecodeError::EndOfCbor } else { fault.into() }
 }

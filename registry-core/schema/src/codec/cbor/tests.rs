@@ -8,7 +8,7 @@ use registry_meta::GroupVersionKind;
 use super::*;
 
 fn read(bytes: &[u8]) -> Result<Value, String> {
-    decode(bytes, &Limits::default()).map_err(|error| error.0)
+    decode(bytes, &Limits::default()).map_err(|error| error.to_string())
 }
 
 #[test]

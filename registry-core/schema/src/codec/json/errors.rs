@@ -7,11 +7,11 @@ pub(super) const TOO_DEEP: &str = "exceeded max depth";
 /// Converts an error of serde_json to the message that Kubernetes' clients know.
 pub(super) fn translate(bytes: &[u8], error: &serde_json::Error) -> DecodeError {
     if error.is_eof() {
-        return DecodeError("unexpected end of JSON input".to_owned());
+        return DecodeError::EndOfJson;
     }
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or_default();
-    let Some(byte) = found(bytes, error) else { return DecodeError(text.to_owned()) };
+    let Some(byte) = found(bytes, error) else { return DecodeError::Json(text.to_owned()) };
     let place = match text {
         "expected value" => "looking for beginning of value",
         "expected `,` or `}`" => "after object key:value pair",
@@ -25,9 +25,9 @@ pub(super) fn translate(bytes: &[u8], error: &serde_json::Error) -> DecodeError 
         "invalid number" => "in numeric literal",
         "expected ident" => "in literal",
         other if other.starts_with("control character") => "in string literal",
-        other => return DecodeError(other.to_owned()),
+        other => return DecodeError::Json(other.to_owned()),
     };
-    DecodeError(format!("invalid character {} {place}", quoted(byte)))
+    DecodeError::JsonByte(byte, place)
 }
 
 /// Returns the byte that the error is about.
@@ -35,12 +35,4 @@ fn found(bytes: &[u8], error: &serde_json::Error) -> Option<u8> {
     let line = bytes.split(|byte| *byte == b'\n').nth(error.line().checked_sub(1)?)?;
     // The line terminator does not belong to the line.
     Some(line.get(error.column().checked_sub(1)?).copied().unwrap_or(b'\n'))
-}
-
-fn quoted(byte: u8) -> String {
-    match byte {
-        b'\'' => r"'\''".to_owned(),
-        b'"' => "'\"'".to_owned(),
-        other => format!("'{}'", char::from(other).escape_debug()),
-    }
 }

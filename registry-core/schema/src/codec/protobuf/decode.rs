@@ -65,10 +65,7 @@ impl Decoder<'_> {
     }
 
     fn spend(&mut self, filled_in: &Value) -> Result<(), DecodeError> {
-        self.fills_left = self
-            .fills_left
-            .checked_sub(count(filled_in))
-            .ok_or_else(|| DecodeError("too much of the message is left out".to_owned()))?;
+        self.fills_left = self.fills_left.checked_sub(count(filled_in)).ok_or(DecodeError::TooMuchLeftOut)?;
         self.limits.take(VALUE_BYTES + memory::value_bytes(filled_in))
     }
 
@@ -289,7 +286,7 @@ impl Decoder<'_> {
 }
 
 pub(super) fn deeper(depth: usize) -> Result<usize, DecodeError> {
-    depth.checked_sub(1).ok_or_else(|| DecodeError("exceeded max depth".to_owned()))
+    depth.checked_sub(1).ok_or(DecodeError::TooDeep)
 }
 
 /// Returns the number of values in a tree.

@@ -1,6 +1,7 @@
 //! Reads the wire format. Every length is checked before data is taken.
 
 use super::DecodeError;
+use crate::codec::TagError;
 
 /// The delimitation of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Key {
         if self.wire_type == wire_type {
             return Ok(());
         }
-        Err(DecodeError(format!("proto: wrong wireType = {} for field {name}", self.wire_type as u8)))
+        Err(DecodeError::Tag(TagError::WrongWireType(self.wire_type as u8, name.to_owned())))
     }
 }
 
@@ -69,11 +70,11 @@ impl<'a> Reader<'a> {
             3 => WireType::StartGroup,
             4 => WireType::EndGroup,
             5 => WireType::Fixed32,
-            other => return Err(DecodeError(format!("proto: illegal wireType {other}"))),
+            other => return Err(DecodeError::Tag(TagError::WireType(other))),
         };
         let number = key >> 3;
         if number == 0 || number > MAX_NUMBER {
-            return Err(DecodeError(format!("proto: illegal tag {number} (wire type {})", key & 7)));
+            return Err(DecodeError::Tag(TagError::Number(number, key & 7)));
         }
         Ok(Some(Key { number: u32::try_from(number).unwrap_or_default(), wire_type }))
     }
@@ -81,24 +82,24 @@ impl<'a> Reader<'a> {
     pub(super) fn varint(&mut self) -> Result<u64, DecodeError> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
-            let (byte, rest) = self.rest.split_first().ok_or_else(cut_off)?;
+            let (byte, rest) = self.rest.split_first().ok_or(DecodeError::EndOfMessage)?;
             self.rest = rest;
             value |= u64::from(byte & 0x7f) << shift;
             if *byte < 0x80 {
                 return Ok(value);
             }
         }
-        Err(DecodeError("proto: integer overflow".to_owned()))
+        Err(DecodeError::Tag(TagError::Overflow))
     }
 
     pub(super) fn bytes(&mut self) -> Result<&'a [u8], DecodeError> {
-        let len = usize::try_from(self.varint()?).map_err(|_| cut_off())?;
+        let len = usize::try_from(self.varint()?).map_err(|_| DecodeError::EndOfMessage)?;
         self.take(len)
     }
 
     pub(super) fn fixed64(&mut self) -> Result<u64, DecodeError> {
         let bytes = self.take(8)?;
-        Ok(u64::from_le_bytes(bytes.try_into().map_err(|_| cut_off())?))
+        Ok(u64::from_le_bytes(bytes.try_into().map_err(|_| DecodeError::EndOfMessage)?))
     }
 
     /// Skips a field's value.
@@ -109,17 +110,17 @@ impl<'a> Reader<'a> {
             WireType::Bytes => self.bytes().map(drop),
             WireType::Fixed32 => self.take(4).map(drop),
             WireType::StartGroup => self.skip_group(),
-            WireType::EndGroup => Err(DecodeError("proto: unexpected end of group".to_owned())),
+            WireType::EndGroup => Err(DecodeError::Tag(TagError::EndOfGroup)),
         }
     }
 
     fn skip_group(&mut self) -> Result<(), DecodeError> {
         let mut depth = 1;
         while depth > 0 {
-            let key = self.key()?.ok_or_else(cut_off)?;
+            let key = self.key()?.ok_or(DecodeError::EndOfMessage)?;
             match key.wire_type {
                 WireType::StartGroup if depth == GROUP_DEPTH => {
-                    return Err(DecodeError("exceeded max depth".to_owned()));
+                    return Err(DecodeError::TooDeep);
                 }
                 WireType::StartGroup => depth += 1,
                 WireType::EndGroup => depth -= 1,
@@ -130,12 +131,8 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, len: usize) -> Result<&'a [u8], DecodeError> {
-        let (taken, rest) = self.rest.split_at_checked(len).ok_or_else(cut_off)?;
+        let (taken, rest) = self.rest.split_at_checked(len).ok_or(DecodeError::EndOfMessage)?;
         self.rest = rest;
         Ok(taken)
     }
-}
-
-fn cut_off() -> DecodeError {
-    DecodeError("unexpected EOF".to_owned())
 }

@@ -122,7 +122,7 @@ fn messages_of_other_encoders_are_read() {
         (&[0x7a, 7, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], "time: time out of range"),
         (&[0x71, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f], "json: unsupported value: inf"),
     ] {
-        assert_eq!(read(hostile), Err(DecodeError(why.to_owned())), "{hostile:x?}");
+        assert_eq!(read(hostile).unwrap_err().to_string(), why, "{hostile:x?}");
     }
     assert!(read(&[0x6a, 3, 0x0a, 1, b'{']).is_err(), "raw JSON that is none");
     assert!(read(&[0x62, 3, 0x0a, 1, b'x']).is_err(), "a quantity that is none");
@@ -133,7 +133,7 @@ fn small_bytes_do_not_become_large_trees() {
     let schema = schema("Everything");
     let message = [0x3a, 0].repeat(100_000);
     let refused = decode_message(&message, &schema, &limits());
-    assert_eq!(refused.map(|_| ()), Ok(()), "one value filled in for two bytes is fair");
+    assert!(refused.is_ok(), "one value filled in for two bytes is fair");
     let table = FACTS.replace(" size 1 - 2", " size 1 - 2\n sizf 1 - 3\n sizg 1 - 4");
     let table = Arc::new(TypeTable::parse(&table).unwrap());
     let schema = table.schema(GroupVersionKind { group: "", version: "v1", kind: "Everything" }).unwrap();
@@ -147,14 +147,14 @@ fn envelopes_are_opened_and_refused() {
     assert_eq!(opened, Envelope { api_version: "apps/v1", kind: "Deployment", message: b"abc" });
     let refused = Envelope::parse(b"garbage").unwrap_err();
     assert_eq!(
-        refused.0,
+        refused.to_string(),
         "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
     );
     let unknown = decode(&bytes, &limits(), |_, _| None::<&Schema>).unwrap_err();
-    assert_eq!(unknown.0, "no kind \"Deployment\" is registered for version \"apps/v1\"");
+    assert_eq!(unknown.to_string(), "no kind \"Deployment\" is registered for version \"apps/v1\"");
     assert!(Envelope::parse(b"k8s\0\x0a\x7f").is_err());
-    assert_eq!(Envelope::parse(b"").unwrap_err().0, "empty data");
-    assert_eq!(Envelope::parse(b"k8s\0").unwrap_err().0, "empty body");
+    assert_eq!(Envelope::parse(b"").unwrap_err().to_string(), "empty data");
+    assert_eq!(Envelope::parse(b"k8s\0").unwrap_err().to_string(), "empty body");
 }
 
 #[test]
@@ -193,7 +193,8 @@ fn lists_and_watch_events_hold_the_same_messages() {
         watch_frame(&mut frame, "MODIFIED", "v1", "Inner", &message);
         let mut event = Reader::new(&frame[4..]);
         assert_eq!(event.len(), u32::from_be_bytes(*frame.first_chunk().unwrap()) as usize);
-        assert_eq!((event.key().unwrap().unwrap().number, event.bytes()), (1, Ok(&b"MODIFIED"[..])));
+        assert_eq!(event.key().unwrap().unwrap().number, 1);
+        assert_eq!(event.bytes().unwrap(), b"MODIFIED");
         assert_eq!(event.key().unwrap().unwrap().number, 2);
         let mut extension = Reader::new(event.bytes().unwrap());
         assert_eq!(extension.key().unwrap().unwrap().number, 1);

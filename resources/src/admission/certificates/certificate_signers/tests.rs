@@ -48,13 +48,18 @@ async fn approval_needs_the_verb_on_the_signer_or_its_domain() {
     let (new, old) = (request(""), request(""));
     for allowed in ["example.com/a", "example.com/*"] {
         let plugin = CertificateApproval(Arc::new(Allows("approve", allowed)));
-        assert!(plugin.validate(&context, &attributes, Some(&new), Some(&old)).await.is_ok());
+        assert!(
+            plugin.validate(&context, ObjectWrite::new(&attributes, Some(&new), Some(&old))).await.is_ok()
+        );
     }
     for (verb, name) in
         [("approve", "example.com/b"), ("approve", "example.org/*"), ("sign", "example.com/a")]
     {
         let plugin = CertificateApproval(Arc::new(Allows(verb, name)));
-        let refused = plugin.validate(&context, &attributes, Some(&new), Some(&old)).await.unwrap_err();
+        let refused = plugin
+            .validate(&context, ObjectWrite::new(&attributes, Some(&new), Some(&old)))
+            .await
+            .unwrap_err();
         assert_eq!(
             refused.message,
             "certificatesigningrequests.certificates.k8s.io \"one\" is forbidden: user not permitted to approve \
@@ -68,14 +73,23 @@ async fn only_signers_issue_certificates() {
     let context = RequestContext::default();
     let attributes = attributes("certificatesigningrequests", "status", Operation::Update);
     let plugin = CertificateSigning(Arc::new(Allows("sign", "example.com/b")));
-    let same = plugin.validate(&context, &attributes, Some(&request("")), Some(&request(""))).await;
+    let same = plugin
+        .validate(&context, ObjectWrite::new(&attributes, Some(&request("")), Some(&request(""))))
+        .await;
     assert!(same.is_ok());
-    let issued = plugin.validate(&context, &attributes, Some(&request("x")), Some(&request(""))).await;
+    let issued = plugin
+        .validate(&context, ObjectWrite::new(&attributes, Some(&request("x")), Some(&request(""))))
+        .await;
     assert!(issued.unwrap_err().message.ends_with("sign requests with signerName \"example.com/a\""));
     // The signer in the stored request counts, not one in the update.
     let mut moved = request("x");
     moved.set(&["spec", "signerName"], "example.com/b".into());
-    assert!(plugin.validate(&context, &attributes, Some(&moved), Some(&request(""))).await.is_err());
+    assert!(
+        plugin
+            .validate(&context, ObjectWrite::new(&attributes, Some(&moved), Some(&request(""))))
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test]
@@ -83,8 +97,13 @@ async fn trust_is_attested_by_those_who_may() {
     let context = RequestContext::default();
     let attributes = attributes("clustertrustbundles", "", Operation::Create);
     let allowing = TrustBundleAttest(Arc::new(Allows("attest", "example.com/*")));
-    assert!(allowing.validate(&context, &attributes, Some(&request("")), None).await.is_ok());
+    assert!(
+        allowing.validate(&context, ObjectWrite::new(&attributes, Some(&request("")), None)).await.is_ok()
+    );
     let denying = TrustBundleAttest(Arc::new(Allows("attest", "example.org/*")));
-    let refused = denying.validate(&context, &attributes, Some(&request("")), None).await.unwrap_err();
+    let refused = denying
+        .validate(&context, ObjectWrite::new(&attributes, Some(&request("")), None))
+        .await
+        .unwrap_err();
     assert!(refused.message.ends_with("user not permitted to attest for signerName \"example.com/a\""));
 }

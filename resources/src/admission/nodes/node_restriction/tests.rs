@@ -76,7 +76,8 @@ impl Cluster {
         let context = RequestContext::new(user, namespace);
         let mut new = new.map(object);
         let old = old.map(object);
-        let admitted = self.plugin.admit(&context, &attributes, new.as_mut(), old.as_ref()).await;
+        let admitted =
+            self.plugin.admit(&context, ObjectWriteMut::new(&attributes, new.as_mut(), old.as_ref())).await;
         let message = admitted.err().map(|why| why.message)?;
         Some(message.split_once(" is forbidden: ").map_or(message.clone(), |(_, why)| why.to_owned()))
     }
@@ -350,7 +351,8 @@ async fn a_user_with_the_name_of_a_node_outside_of_its_group_is_none() {
     let resource = GroupVersionResource { group: "", version: "v1", resource: "configmaps" };
     let kind = GroupVersionKind { group: "", version: "v1", kind: "ConfigMap" };
     let attributes = Attributes::new(Operation::Create, resource, kind, "m");
-    let refused = cluster.plugin.admit(&context, &attributes, None, None).await.unwrap_err();
+    let refused =
+        cluster.plugin.admit(&context, ObjectWriteMut::new(&attributes, None, None)).await.unwrap_err();
     assert!(refused.message.ends_with("could not determine node from user \"system:node:\""));
 }
 

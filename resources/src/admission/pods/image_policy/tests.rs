@@ -1,3 +1,4 @@
+use registry_core::admission::Attributes;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -46,7 +47,11 @@ async fn refusal(plugin: &ImagePolicy, image: &str) -> Option<String> {
     let spec = json!({"containers": [{"image": image}]});
     let pod = Object::from_value(json!({"metadata": {"name": "p"}, "spec": spec})).unwrap();
     let context = RequestContext::system("default");
-    plugin.validate(&context, &attributes, Some(&pod), None).await.err().map(|why| why.message)
+    plugin
+        .validate(&context, ObjectWrite::new(&attributes, Some(&pod), None))
+        .await
+        .err()
+        .map(|why| why.message)
 }
 
 #[tokio::test]

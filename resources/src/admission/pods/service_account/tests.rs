@@ -54,8 +54,8 @@ async fn a_mirror_pod_uses_nothing_of_the_cluster() {
     let refusal = async |spec: Value| {
         let mut pod = pod(spec);
         pod.set(&["metadata", "annotations", "kubernetes.io/config.mirror"], "x".into());
-        let admitted = plugin.admit(&context, &attributes, Some(&mut pod), None).await;
-        let validated = plugin.validate(&context, &attributes, Some(&pod), None).await;
+        let admitted = plugin.admit(&context, ObjectWriteMut::new(&attributes, Some(&mut pod), None)).await;
+        let validated = plugin.validate(&context, ObjectWrite::new(&attributes, Some(&pod), None)).await;
         assert_eq!(admitted.is_ok(), validated.is_ok());
         assert!(admitted.is_err() || pod.get(&["spec", "volumes"]).is_none());
         admitted.err().map(|why| why.message)
@@ -81,7 +81,11 @@ async fn pods_of_a_marked_account_use_only_its_secrets() {
         let mut pod = pod(spec);
         pod.set(&["spec", "serviceAccountName"], "marked".into());
         let attributes = attributes(operation, subresource);
-        plugin.validate(&context, &attributes, Some(&pod), None).await.err().map(|why| why.message)
+        plugin
+            .validate(&context, ObjectWrite::new(&attributes, Some(&pod), None))
+            .await
+            .err()
+            .map(|why| why.message)
     };
     let create = |spec| refusal(spec, Operation::Create, "");
     let volume = |name: &str| json!({"volumes": [{"name": "v", "secret": {"secretName": name}}]});
@@ -112,7 +116,8 @@ async fn the_default_account_is_waited_for() {
     let attributes = attributes(Operation::Create, "");
     let started = std::time::Instant::now();
     let mut waiting = pod(json!({}));
-    let refused = plugin.admit(&context, &attributes, Some(&mut waiting), None).await.unwrap_err();
+    let refused =
+        plugin.admit(&context, ObjectWriteMut::new(&attributes, Some(&mut waiting), None)).await.unwrap_err();
     assert_eq!(
         refused.message,
         "pods \"p\" is forbidden: error looking up service account elsewhere/default: serviceaccount \"default\" not \
@@ -121,6 +126,6 @@ async fn the_default_account_is_waited_for() {
     assert!(started.elapsed() >= BETWEEN_ATTEMPTS * (DEFAULT_ATTEMPTS - 1));
     let started = std::time::Instant::now();
     let mut named = pod(json!({"serviceAccountName": "other"}));
-    assert!(plugin.admit(&context, &attributes, Some(&mut named), None).await.is_err());
+    assert!(plugin.admit(&context, ObjectWriteMut::new(&attributes, Some(&mut named), None)).await.is_err());
     assert!(started.elapsed() < BETWEEN_ATTEMPTS);
 }

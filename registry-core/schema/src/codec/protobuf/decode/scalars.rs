@@ -30,7 +30,7 @@ pub(super) fn scalar(
         Scalar::Double => {
             key.expect(WireType::Fixed64, name)?;
             let number = f64::from_bits(reader.fixed64()?);
-            double(number).ok_or_else(|| DecodeError(format!("json: unsupported value: {number}")))
+            double(number).ok_or(DecodeError::Float(number))
         }
         Scalar::String => string(name, key, reader).map(Value::String),
         Scalar::Bytes => {
@@ -98,8 +98,7 @@ fn quantity(name: &str, message: &[u8]) -> Result<Value, DecodeError> {
             _ => reader.skip(key)?,
         }
     }
-    let parsed = Quantity::parse(&text).map_err(|error| DecodeError(error.to_string()))?;
-    Ok(parsed.to_string().into())
+    Ok(Quantity::parse(&text)?.to_string().into())
 }
 
 fn int_or_string(name: &str, message: &[u8]) -> Result<Value, DecodeError> {
@@ -119,7 +118,7 @@ fn int_or_string(name: &str, message: &[u8]) -> Result<Value, DecodeError> {
     match kind {
         0 => Ok(number.into()),
         1 => Ok(text.into()),
-        _ => Err(DecodeError("impossible IntOrString.Type".to_owned())),
+        _ => Err(DecodeError::IntOrString),
     }
 }
 
@@ -143,7 +142,7 @@ fn time(scalar: Scalar, name: &str, message: &[u8]) -> Result<Value, DecodeError
     let nanos = if scalar == Scalar::Time { 0 } else { nanos };
     let is_writable = SECONDS.contains(&seconds) && (0..1_000_000_000).contains(&nanos);
     let moment = is_writable.then(|| Timestamp::new(seconds, nanos).ok()).flatten();
-    let moment = moment.ok_or_else(|| DecodeError(format!("{name}: time out of range")))?;
+    let moment = moment.ok_or_else(|| DecodeError::Time(name.to_owned()))?;
     let text = if scalar == Scalar::Time { format_seconds(moment) } else { format_microseconds(moment) };
     Ok(text.into())
 }

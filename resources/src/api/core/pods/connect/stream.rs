@@ -33,58 +33,36 @@ struct Facts {
     request_shape: KubeletRequest,
 }
 
-static ATTACH: Facts = Facts {
-    connect_spec: ConnectSpec {
-        verbs: &["create", "get"],
-        options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodAttachOptions" },
-        schema_of: schema::built_in_kind,
-        read_as: None,
-        options: &[
-            ("container", OptionType::Text),
-            ("stderr", OptionType::Switch),
-            ("stdin", OptionType::Switch),
-            ("stdout", OptionType::Switch),
-            ("tty", OptionType::Switch),
-        ],
-        has_path: false,
-    },
-    request_shape: KubeletRequest { path: "attach", is_in_container: true, exchange: Exchange::Upgrade },
-};
+static ATTACH: Facts = Facts::new(
+    "PodAttachOptions",
+    &[
+        ("container", OptionType::Text),
+        ("stderr", OptionType::Switch),
+        ("stdin", OptionType::Switch),
+        ("stdout", OptionType::Switch),
+        ("tty", OptionType::Switch),
+    ],
+    KubeletRequest { path: "attach", is_in_container: true, exchange: Exchange::Upgrade },
+);
 
-static EXEC: Facts = Facts {
-    connect_spec: ConnectSpec {
-        verbs: &["create", "get"],
-        options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodExecOptions" },
-        schema_of: schema::built_in_kind,
-        read_as: None,
-        options: &[
-            ("command", OptionType::Texts),
-            ("container", OptionType::Text),
-            ("stderr", OptionType::Switch),
-            ("stdin", OptionType::Switch),
-            ("stdout", OptionType::Switch),
-            ("tty", OptionType::Switch),
-        ],
-        has_path: false,
-    },
-    request_shape: KubeletRequest { path: "exec", is_in_container: true, exchange: Exchange::Upgrade },
-};
+static EXEC: Facts = Facts::new(
+    "PodExecOptions",
+    &[
+        ("command", OptionType::Texts),
+        ("container", OptionType::Text),
+        ("stderr", OptionType::Switch),
+        ("stdin", OptionType::Switch),
+        ("stdout", OptionType::Switch),
+        ("tty", OptionType::Switch),
+    ],
+    KubeletRequest { path: "exec", is_in_container: true, exchange: Exchange::Upgrade },
+);
 
-static PORT_FORWARD: Facts = Facts {
-    connect_spec: ConnectSpec {
-        verbs: &["create", "get"],
-        options_kind: GroupVersionKind { group: "", version: "v1", kind: "PodPortForwardOptions" },
-        schema_of: schema::built_in_kind,
-        read_as: None,
-        options: &[("ports", OptionType::Integers)],
-        has_path: false,
-    },
-    request_shape: KubeletRequest {
-        path: "portForward",
-        is_in_container: false,
-        exchange: Exchange::Upgrade,
-    },
-};
+static PORT_FORWARD: Facts = Facts::new(
+    "PodPortForwardOptions",
+    &[("ports", OptionType::Integers)],
+    KubeletRequest { path: "portForward", is_in_container: false, exchange: Exchange::Upgrade },
+);
 
 /// Serves one of them.
 struct Streams {
@@ -92,44 +70,51 @@ struct Streams {
     kubelets: Kubelets,
 }
 
-impl Subresource for Attach {
-    type Parent = Pods;
-    type Storage = ConnectStore;
-    const NAME: &'static str = "attach";
+/// Installs each of these subresources as streams with its properties.
+macro_rules! install {
+    ($($subresource:ident: $name:literal, $facts:expr;)*) => {
+        $(
+            impl Subresource for $subresource {
+                type Parent = Pods;
+                type Storage = ConnectStore;
+                const NAME: &'static str = $name;
 
-    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
-        Streams::install(&ATTACH, parent, services)
-    }
+                fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
+                    let streams = Streams { facts: $facts, kubelets: Kubelets::new(services) };
+                    capabilities!(ConnectStore::new(parent.clone(), streams); connecter)
+                }
+            }
+        )*
+    };
 }
 
-impl Subresource for Exec {
-    type Parent = Pods;
-    type Storage = ConnectStore;
-    const NAME: &'static str = "exec";
-
-    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
-        Streams::install(&EXEC, parent, services)
-    }
+install! {
+    Attach: "attach", &ATTACH;
+    Exec: "exec", &EXEC;
+    PortForward: "portforward", &PORT_FORWARD;
 }
 
-impl Subresource for PortForward {
-    type Parent = Pods;
-    type Storage = ConnectStore;
-    const NAME: &'static str = "portforward";
+// === impl Facts ===
 
-    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
-        Streams::install(&PORT_FORWARD, parent, services)
+impl Facts {
+    const fn new(
+        options_kind: &'static str,
+        options: &'static [(&'static str, OptionType)],
+        request_shape: KubeletRequest,
+    ) -> Self {
+        let connect_spec = ConnectSpec {
+            verbs: &["create", "get"],
+            options_kind: GroupVersionKind { group: "", version: "v1", kind: options_kind },
+            schema_of: schema::built_in_kind,
+            read_as: None,
+            options,
+            has_path: false,
+        };
+        Self { connect_spec, request_shape }
     }
 }
 
 // === impl Streams ===
-
-impl Streams {
-    fn install(facts: &'static Facts, parent: &Arc<Store>, services: &Services) -> Capabilities {
-        let streams = Self { facts, kubelets: Kubelets::new(services) };
-        capabilities!(ConnectStore::new(parent.clone(), streams); connecter)
-    }
-}
 
 #[async_trait]
 impl ConnectRules for Streams {
