@@ -23,7 +23,7 @@ use super::known::{Described, KnownDocuments};
 use super::remote_service::RemoteService;
 use super::rounds::{self, Work};
 
-mod resources;
+pub(super) mod resources;
 
 use resources::{aggregated_resources, plain_resources};
 
