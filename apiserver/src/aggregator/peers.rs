@@ -105,7 +105,7 @@ pub(crate) struct PeerTransport {
     present: ArcSwapOption<Transport>,
 }
 
-/// What requests to other servers need.
+/// The parts of requests to other servers.
 pub(crate) struct PeerSetup {
     /// The identity of this server.
     pub(crate) own: String,

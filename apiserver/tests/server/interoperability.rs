@@ -7,6 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use apiserver::testing::TestServer;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::{Request, Response};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
@@ -17,7 +19,7 @@ use registry_core::storage::testing::etcd::Etcd;
 use serde_json::{Value, json};
 
 use crate::client::{ADMIN, Connection, Protocol, request};
-use crate::servers::{refusal, until};
+use crate::servers::{refusal, start, until};
 use crate::tls_server::TlsServer;
 
 const JOBS: &str = "/apis/batch/v1/namespaces/default/jobs";
@@ -112,8 +114,53 @@ fn job(name: &str) -> Value {
     })
 }
 
+/// Creates an object that has the name of its author.
+async fn the_user_is_forwarded(connection: &mut Connection) {
+    let key = KeyPair::generate().unwrap();
+    let wanted = CertificateParams::default().serialize_request(&key).unwrap().pem().unwrap();
+    let signing = json!({
+        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": { "name": "a" },
+        "spec": {
+            "request": STANDARD.encode(wanted), "signerName": "example.com/signer", "usages": ["client auth"],
+        },
+    });
+    let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+    let olga = [("authorization", "Bearer olga-token")];
+    let answer = connection.send(request("POST", path, &olga, &signing)).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    let spec = &answer.json()["spec"];
+    assert_eq!(spec["username"], "olga");
+    assert!(spec["groups"].as_array().unwrap().contains(&json!("ops")), "{spec}");
+}
+
+/// Creates and deletes a definition, of which each server sees only its own side.
+async fn custom_resources_are_every_servers_own(servers: [&TestServer; 2]) {
+    let version = json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": { "type": "object" } } });
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "toys.example.com" },
+        "spec": {
+            "group": "example.com", "scope": "Cluster", "versions": [version],
+            "names": { "plural": "toys", "kind": "Toy" },
+        },
+    });
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    for (method, path, body, is_shown) in [
+        ("POST", definitions.to_owned(), definition, true),
+        ("DELETE", format!("{definitions}/toys.example.com"), Value::Null, false),
+    ] {
+        servers[0].call(method, &path, &body).await.unwrap();
+        for server in servers {
+            until("the custom group", async || {
+                (has_group(&groups(server, AGGREGATED).await, "example.com") == is_shown).then_some(())
+            })
+            .await;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_another_server_serves_is_forwarded_to_it_and_shown_in_discovery() {
+async fn resources_of_another_server_are_forwarded_to_it_and_shown_in_discovery() {
     let (etcd, files) = (Etcd::start().await.unwrap(), Files::new(""));
     let whole = files.start(&etcd, "whole", &[]).await;
     let lacking = "--runtime-config=batch/v1=false,certificates.k8s.io/v1=false";
@@ -132,27 +179,11 @@ async fn what_another_server_serves_is_forwarded_to_it_and_shown_in_discovery() 
         let frame = tokio::time::timeout(Duration::from_secs(20), events.frame()).await.expect("an event");
         received += &String::from_utf8_lossy(frame.unwrap().unwrap().data_ref().unwrap());
     }
-    let key = KeyPair::generate().unwrap();
-    let wanted = CertificateParams::default().serialize_request(&key).unwrap().pem().unwrap();
-    let wanted = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, wanted);
-    let signing = json!({
-        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest", "metadata": { "name": "a" },
-        "spec": { "request": wanted, "signerName": "example.com/signer", "usages": ["client auth"] },
-    });
-    let path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
-    let answer =
-        connection.send(request("POST", path, &[("authorization", "Bearer olga-token")], &signing)).await;
-    assert_eq!(
-        (answer.status, &answer.json()["spec"]["username"]),
-        (201, &json!("olga")),
-        "{}",
-        answer.text()
-    );
-    assert!(answer.json()["spec"]["groups"].as_array().unwrap().contains(&json!("ops")));
+    the_user_is_forwarded(&mut connection).await;
     let alice = [("authorization", "Bearer alice-token")];
     assert_eq!(connection.send(request("GET", JOBS, &alice, &Value::Null)).await.status, 403);
 
-    // What a server has forwarded is not forwarded again, nor what no server serves.
+    // A request is forwarded once, and only to a server with the resource.
     let forwarded = [ADMIN, ("x-kubernetes-peer-proxied", "true")];
     assert_eq!(connection.send(request("GET", JOBS, &forwarded, &Value::Null)).await.status, 404);
     let nowhere = "/apis/nothing.example.com/v1/things";
@@ -173,29 +204,7 @@ async fn what_another_server_serves_is_forwarded_to_it_and_shown_in_discovery() 
     assert!(!has_group(&groups(&part, OWN).await, "certificates.k8s.io"));
     assert!(has_group(&groups(&whole, OWN).await, "certificates.k8s.io"));
 
-    // Custom resources are every server's own.
-    let version = json!({ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": { "type": "object" } } });
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": { "name": "toys.example.com" },
-        "spec": {
-            "group": "example.com", "scope": "Cluster", "versions": [version],
-            "names": { "plural": "toys", "kind": "Toy" },
-        },
-    });
-    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    for (method, path, body, is_shown) in [
-        ("POST", definitions.to_owned(), definition, true),
-        ("DELETE", format!("{definitions}/toys.example.com"), Value::Null, false),
-    ] {
-        whole.call(method, &path, &body).await.unwrap();
-        for server in [&whole, &part] {
-            until("the custom group", async || {
-                (has_group(&groups(server, AGGREGATED).await, "example.com") == is_shown).then_some(())
-            })
-            .await;
-        }
-    }
+    custom_resources_are_every_servers_own([&whole, &part]).await;
 
     whole.stop().await;
     until("jobs are still forwarded", async || {
@@ -207,42 +216,42 @@ async fn what_another_server_serves_is_forwarded_to_it_and_shown_in_discovery() 
     part.stop().await;
 }
 
-/// The behavior of a peer.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Behavior {
-    Lie,
-    Hang,
-}
-
-/// Starts a peer that claims what it does not serve, and shows the requests that it receives.
-async fn liar(behavior: Behavior) -> (TlsServer, Arc<Mutex<Vec<String>>>) {
+/// Starts a peer that claims what it does not serve, and shows the requests that it receives. Discovery hangs, or the resource
+/// `hangs` only.
+async fn liar(is_silent: bool) -> (TlsServer, Arc<Mutex<Vec<String>>>) {
     let requests = Arc::new(Mutex::new(Vec::new()));
     let received = requests.clone();
     let server = TlsServer::start(&[SERVER_NAME], None, move |request: Request<Incoming>| {
-        let received = received.clone();
+        let path = request.uri().path().to_owned();
+        received.lock().push(path.clone());
         async move {
-            let path = request.uri().path().to_owned();
-            received.lock().push(path.clone());
-            if behavior == Behavior::Hang {
+            if is_silent || path.ends_with("/hangs") {
                 std::future::pending::<()>().await;
             }
-            let version = |resource: &str| json!({ "version": "v1", "resources": [{ "resource": resource, "verbs": ["get"] }] });
-            let group = |name: &str, resource: &str| json!({ "metadata": { "name": name }, "versions": [version(resource)] });
-            let items = match path.as_str() {
-                "/api" => json!([{ "metadata": {}, "versions": [version("secrets")] }]),
-                "/apis" => json!([7, group("apps", "deployments"), group("lies.example.com", "things")]),
-                _ => {
-                    let headers: serde_json::Map<String, Value> = (request.headers().iter())
-                        .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into()))
-                        .collect();
-                    return answer(&json!({ "headers": headers }));
+            let groups = |items: Value| json!({ "kind": "APIGroupDiscoveryList", "items": items });
+            answer(&match path.as_str() {
+                "/api" => groups(json!([group("", &["secrets"])])),
+                "/apis" => {
+                    let lies = group("lies.example.com", &["things", "hangs"]);
+                    groups(json!([7, group("apps", &["deployments"]), lies]))
                 }
-            };
-            answer(&json!({ "kind": "APIGroupDiscoveryList", "items": items }))
+                _ => json!({ "headers": shown(&request) }),
+            })
         }
     })
     .await;
     (server, requests)
+}
+
+fn group(name: &str, resources: &[&str]) -> Value {
+    let resource = |name: &&str| json!({ "resource": name, "verbs": ["get"] });
+    let resources: Vec<Value> = resources.iter().map(resource).collect();
+    json!({ "metadata": { "name": name }, "versions": [{ "version": "v1", "resources": resources }] })
+}
+
+fn shown(request: &Request<Incoming>) -> Value {
+    let text = |value: &http::HeaderValue| Value::from(String::from_utf8_lossy(value.as_bytes()));
+    request.headers().iter().map(|(name, value)| (name.to_string(), text(value))).collect()
 }
 
 fn answer(body: &Value) -> Result<Response<Full<Bytes>>, Infallible> {
@@ -281,10 +290,10 @@ fn local(address: SocketAddr) -> Value {
 async fn a_bad_server_disturbs_only_what_no_other_serves() {
     const THINGS: &str = "/apis/lies.example.com/v1/things";
     let ((lying, received), (hanging, _), (stranger, strangers)) =
-        (liar(Behavior::Lie).await, liar(Behavior::Hang).await, liar(Behavior::Lie).await);
+        (liar(false).await, liar(true).await, liar(false).await);
     let etcd = Etcd::start().await.unwrap();
     let files = Files::new(&format!("{}{}", lying.ca_pem, hanging.ca_pem));
-    let server = files.start(&etcd, "own", &[]).await;
+    let server = files.start(&etcd, "own", &["--request-timeout=8s"]).await;
     announce(&server, &etcd, "a-hanging", &local(hanging.address), hanging.address.port()).await;
     announce(&server, &etcd, "b-nowhere", &json!("peer.example.com"), 443).await;
     announce(&server, &etcd, "c-stranger", &local(stranger.address), stranger.address.port()).await;
@@ -316,6 +325,8 @@ async fn a_bad_server_disturbs_only_what_no_other_serves() {
     }
     assert!(received.lock().iter().all(|path| !path.contains("deployments") && !path.contains("secrets")));
     assert!(strangers.lock().is_empty(), "a certificate of another authority");
+    let late = get("/apis/lies.example.com/v1/hangs", &[]).await;
+    assert_eq!(late.status, 504, "{}", late.text());
     until("failures are not counted", async || {
         let counted = metrics(&server).await;
         let errors = ["hostport_resolution", "fetch_discovery"];
@@ -353,4 +364,17 @@ async fn flags_of_other_servers_need_the_feature_and_an_identity() {
         let text = format!("{name} requires UnknownVersionInteroperabilityProxy feature to be turned on");
         assert!(refused.contains(&text), "{refused}");
     }
+}
+
+#[tokio::test]
+async fn the_published_address_is_that_of_the_flags() {
+    let annotation = async |flags: &[&str]| {
+        let server = start(flags).await;
+        let leases = server.call("GET", LEASES, &Value::Null).await.unwrap();
+        server.stop().await;
+        leases["items"][0]["metadata"]["annotations"]["kubernetes.io/peer-advertise-address"].clone()
+    };
+    let flags = ["--peer-advertise-ip=192.0.2.7", "--peer-advertise-port=7443"];
+    assert_eq!(annotation(&flags).await, "192.0.2.7:7443");
+    assert_eq!(annotation(&[]).await, Value::Null);
 }

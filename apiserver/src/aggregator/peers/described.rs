@@ -1,4 +1,4 @@
-//! What another server of the cluster serves, as its documents of discovery say.
+//! The groups of another server of the cluster, as its documents of discovery say.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_is_left_out() {
+    fn malformed_parts_are_left_out() {
         let mut described = Described::default();
         for other in [json!({}), json!(7), json!({ "kind": "APIGroupList" }), json!({ "kind": ["x"] })] {
             assert_eq!(described.add(&other), None, "{other}");

@@ -54,7 +54,7 @@ struct ServerLease {
     holder: String,
 }
 
-/// What is known of the other servers.
+/// The other servers, as far as they are known.
 #[derive(Default)]
 struct State {
     servers: BTreeMap<String, Server>,
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_server_serves_by_definitions_is_left_out_until_others_know_its_end() {
+    fn versions_of_own_definitions_are_left_out_until_others_know_their_end() {
         let mut state = State::default();
         let now = Instant::now();
         let local = |versions: &[&str]| versions.iter().map(|version| (*version).to_owned()).collect();
