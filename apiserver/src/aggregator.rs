@@ -15,6 +15,7 @@
 //! | `ask` | requests of the aggregator itself |
 //! | `endpoints` | the endpoints of services |
 //! | `known`, `documents`, `specs` | what extension servers say in discovery and OpenAPI |
+//! | `peers` | requests that other servers of the cluster serve |
 //!
 //! Without such an `APIService` a request costs one atomic load here.
 //!
@@ -46,11 +47,13 @@ mod error;
 mod forward;
 mod identity;
 mod known;
+mod peers;
 mod remote_service;
 mod rounds;
 mod specs;
 mod transport;
 
+pub(crate) use peers::{PeerAddresses, PeerSetup, PeerTransport, Peering, Peers};
 pub(crate) use transport::{ProxyIdentity, Transports};
 
 use availability::AvailabilityController;
@@ -61,10 +64,11 @@ use known::KnownDocuments;
 use remote_service::RemoteService;
 use specs::SpecsController;
 
-/// Serves the group versions of extension servers, and everything else by `D`.
+/// Serves the group versions of extension servers, what only other servers of the cluster serve, and everything else by `D`.
 pub(crate) struct Aggregator<D> {
     inner: Arc<D>,
     remote: Option<Arc<RemoteApis>>,
+    peers: Option<Arc<Peers>>,
 }
 
 /// The extension servers.
@@ -122,9 +126,9 @@ impl Aggregation {
 // === impl Aggregator ===
 
 impl<D> Aggregator<D> {
-    /// Returns an aggregator in front of `inner`; without `remote` it forwards nothing.
-    pub(crate) fn new(inner: Arc<D>, remote: Option<Arc<RemoteApis>>) -> Self {
-        Self { inner, remote }
+    /// Returns an aggregator in front of `inner`; without `remote` and `peers` it forwards nothing.
+    pub(crate) fn new(inner: Arc<D>, remote: Option<Arc<RemoteApis>>, peers: Option<Arc<Peers>>) -> Self {
+        Self { inner, remote, peers }
     }
 }
 
@@ -144,6 +148,13 @@ impl<D: Dispatch> Dispatch for Aggregator<D> {
             return Box::pin(
                 async move { remote.forwarder.forward(&service, &context, request, is_watch).await },
             );
+        }
+        if let Some(peers) = &self.peers
+            && let Some(servers) = peers.servers_for(&info, request.headers())
+        {
+            let is_watch = info.verb == Verb::Watch;
+            let peers = peers.clone();
+            return Box::pin(async move { peers.forward(servers, &info, &context, request, is_watch).await });
         }
         self.inner.dispatch(info, context, request, work)
     }

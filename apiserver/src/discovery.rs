@@ -23,11 +23,13 @@ use serde_json::json;
 mod aggregated;
 mod groups;
 mod legacy;
+mod peers;
 mod remote;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use groups::{Group, Version, sort_by_preference};
+pub(crate) use peers::{PeerGroups, PublishPeers};
 pub(crate) use remote::{PublishRemote, RemoteGroups, RemoteVersion};
 
 /// The media type of aggregated discovery.
@@ -77,6 +79,16 @@ pub(crate) struct ServerDocuments {
 struct Listed {
     plain: OnceLock<Document>,
     aggregated: OnceLock<Document>,
+    /// The aggregated document of all servers of the cluster.
+    merged: OnceLock<Document>,
+}
+
+/// The aggregated form, as a client wants it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct AggregatedForm {
+    format: Format,
+    /// Whether only the groups of this server are wanted.
+    is_own: bool,
 }
 
 /// The path of a document.
@@ -154,7 +166,7 @@ impl ServerDocuments {
     }
 
     /// Returns a response with the document of `/api` (`is_core`) or `/apis`; `groups` returns the groups that it
-    /// lists.
+    /// lists, and `peers` are those of other servers.
     ///
     /// # Errors
     /// 406.
@@ -162,17 +174,24 @@ impl ServerDocuments {
         &self,
         is_core: bool,
         groups: impl FnOnce() -> Vec<Group<'g>>,
+        peers: Option<&PeerGroups>,
         parts: &Parts,
         cbor: bool,
     ) -> Result<Response, StatusError> {
         let listed = if is_core { &self.core } else { &self.named };
-        if let Some(format) = aggregated_format(&parts.headers, cbor) {
-            let document = listed.aggregated.get_or_init(|| {
+        if let Some(form) = aggregated_form(&parts.headers, cbor) {
+            let items = || {
                 let mut groups = groups();
                 groups.sort_by_cached_key(Group::aggregated_order);
-                Document::json(&aggregated::group_list(&groups))
-            });
-            return Ok(aggregated_response(document, format, &parts.headers));
+                aggregated::group_items(&groups)
+            };
+            let document = match peers.filter(|_| !is_core && !form.is_own) {
+                Some(peers) => {
+                    listed.merged.get_or_init(|| Document::json(&aggregated::list(peers.merged(&items()))))
+                }
+                None => listed.aggregated.get_or_init(|| Document::json(&aggregated::list(items()))),
+            };
+            return Ok(aggregated_response(document, form.format, &parts.headers));
         }
         let document = listed.plain.get_or_init(|| {
             if is_core {
@@ -198,8 +217,8 @@ pub(crate) fn response(document: &Document, parts: &Parts, cbor: bool) -> Result
     Ok(document.response(&output))
 }
 
-/// Returns the format in which the client prefers the aggregated form over the plain one, or `None`.
-fn aggregated_format(headers: &HeaderMap, cbor: bool) -> Option<Format> {
+/// Returns the form in which the client prefers the aggregated document over the plain one, or `None`.
+fn aggregated_form(headers: &HeaderMap, cbor: bool) -> Option<AggregatedForm> {
     for clause in clauses(headers) {
         match (clause.format(Endpoint::Document, cbor), clause.parameter("as")) {
             (Some(_), None) => return None,
@@ -209,7 +228,8 @@ fn aggregated_format(headers: &HeaderMap, cbor: bool) -> Option<Format> {
             ) => {
                 let is_v2 = clause.parameter("v") == Some("v2");
                 if is_v2 && clause.parameter("g") == Some("apidiscovery.k8s.io") {
-                    return Some(format);
+                    let is_own = clause.parameter("profile") == Some("nopeer");
+                    return Some(AggregatedForm { format, is_own });
                 }
             }
             _ => {}

@@ -13,6 +13,7 @@
 //! | `jwt` | the issuers of JWTs |
 //! | `admission`, `policies` | admission webhooks, and admission policies |
 //! | `aggregator` | APIServices |
+//! | `peers` | requests that other servers of the cluster serve |
 //! | `audit` | audit events |
 //! | `exposition` | the metrics that are shown, and the values of their labels |
 //! | `external_signer` | the program that signs tokens of service accounts |
@@ -49,6 +50,7 @@ mod external_signer;
 mod health;
 mod jwt;
 mod names;
+mod peers;
 mod policies;
 #[cfg(target_os = "linux")]
 mod process;
@@ -66,6 +68,7 @@ pub use external_signer::ExternalSignerMetrics;
 pub use health::HealthMetrics;
 pub(crate) use jwt::IssuerMetrics;
 pub use jwt::JwtMetrics;
+pub use peers::PeerMetrics;
 pub use policies::{Enforcement, PolicyMetrics};
 pub use requests::RequestMetrics;
 pub(crate) use requests::{Measure, RouteMetrics, WatchMetrics, verb_label};
@@ -85,6 +88,7 @@ pub struct ServerMetrics {
     authorization: AuthorizationMetrics,
     admission: AdmissionMetrics,
     aggregator: AggregatorMetrics,
+    peers: PeerMetrics,
     audit: AuditMetrics,
     flow_control: FlowControlMetrics,
     resources: ResourceMetrics,
@@ -157,6 +161,7 @@ impl ServerMetrics {
             authorization: AuthorizationMetrics::new(&mut families)?,
             admission: AdmissionMetrics::new(&mut families)?,
             aggregator: AggregatorMetrics::new(&mut families)?,
+            peers: PeerMetrics::new(&mut families)?,
             audit: AuditMetrics::new(&mut families)?,
             flow_control: FlowControlMetrics::new(&mut families)?,
             resources: ResourceMetrics::new(&mut families)?,
@@ -244,6 +249,11 @@ impl ServerMetrics {
     /// Returns the metrics of APIServices.
     pub fn aggregator(&self) -> &AggregatorMetrics {
         &self.aggregator
+    }
+
+    /// Returns the metrics of requests that other servers of the cluster serve.
+    pub fn peers(&self) -> &PeerMetrics {
+        &self.peers
     }
 
     /// Reads which APIServices are available at every scrape.

@@ -40,6 +40,7 @@ mod logging_format;
 mod memory;
 mod metrics;
 mod options_error;
+mod peers;
 mod program;
 mod runtime_config;
 mod served;
@@ -86,6 +87,7 @@ pub use locations::LocationOptions;
 pub use logging_format::LoggingFormat;
 pub use metrics::{AllowedLabels, ManifestError, MetricsOptions};
 pub use options_error::{OptionsError, UnwritableFile};
+pub use peers::{PeerAddress, PeerOptions};
 pub use program::Program;
 pub use resources::api::core::services::{NodePortRange, ServiceAllocation, ServiceRange, ServiceRanges};
 pub use runtime_config::{RuntimeConfig, RuntimeConfigError, RuntimeSwitch};
@@ -176,6 +178,10 @@ pub struct Options {
     /// Requests that are forwarded to extension servers.
     #[command(flatten)]
     pub aggregator: AggregatorOptions,
+
+    /// The other servers of the cluster.
+    #[command(flatten)]
+    pub peers: PeerOptions,
 
     /// Controllers in the server.
     #[command(flatten)]
@@ -350,6 +356,7 @@ impl Options {
         if self.feature_gates().is_enabled(Feature::CoordinatedLeaderElection) {
             self.leadership.validate()?;
         }
+        self.peers.validate(&self.feature_gates(), &self.aggregator)?;
         self.limits.validate()?;
         self.runtime_config().check_fairness(self.limits.enable_priority_and_fairness)?;
         self.locations.validate()?;

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clients::tls::Trust;
 use registry_core::durable_file::{self, Durability};
 use rustls::sign;
 use rustls_pki_types::pem::PemObject as _;
@@ -245,6 +246,13 @@ pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<Kubelet
     let key_path = given.kubelet_client_key.as_ref().unwrap_or(&path);
     let key = private_key(key_path, &shown.key_pem)?;
     Ok(KubeletIdentity { chain: certificates(&path, &shown.certificate_pem)?, key, authorities })
+}
+
+/// Returns the authorities of the other servers of the cluster, if the options name them.
+pub(crate) fn peer_authorities(options: &Options) -> Result<Option<Trust>, PkiError> {
+    let Some(path) = &options.peers.peer_ca_file else { return Ok(None) };
+    let found = certificates(path, &read(path)?)?;
+    Trust::from_certificates(&found).map(Some).map_err(|error| FileFault::Tls(error).in_file(path))
 }
 
 /// Returns the certificates in a PEM text; at least one.

@@ -42,6 +42,7 @@ mod listener;
 mod long_requests;
 mod long_work;
 mod opening;
+mod peer_leases;
 mod post_start;
 mod progress;
 mod renewal;

@@ -23,7 +23,7 @@
 //!
 //! Kubernetes concept: post-start hooks; `bootstrappolicy`, `controlplane.Controller`, APF's bootstrap.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use registry_core::features::Feature;
@@ -50,7 +50,7 @@ mod withheld;
 
 pub use client_authorities::{FrontProxyNames, PublishedAuthentication};
 pub use dangling::DanglingStatus;
-pub use identity::server_identity;
+pub use identity::{IDENTITY_LABEL, IDENTITY_NAMESPACE, server_identity};
 pub use own_endpoints::{EndpointsOwner, ServerLeases};
 
 /// Properties of the server that the objects contain.
@@ -64,6 +64,8 @@ pub struct ServerFacts {
     pub endpoints_owner: EndpointsOwner,
     /// The name of the machine; `None` if it is not known.
     pub host_name: Option<String>,
+    /// The address at which the other servers of the cluster reach this one; `None` if it is not published.
+    pub peer_address: Option<SocketAddr>,
     /// The port that the server listens on.
     pub secure_port: u16,
     /// The settings by which the server authenticates clients.

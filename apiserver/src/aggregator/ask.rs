@@ -15,7 +15,7 @@ use super::error::RemoteError;
 use super::forward::url;
 use super::identity;
 use super::remote_service::RemoteService;
-use super::transport::Transports;
+use super::transport::{HttpClient, Transports};
 
 /// The user of these requests.
 const AGGREGATOR_USER: &str = "system:kube-aggregator";
@@ -40,11 +40,21 @@ pub(super) async fn get(
     let answered = async {
         let authority = transports.authority(service).await?;
         *request.uri_mut() = url(&authority, request.uri().path())?;
-        let transport = transports.for_service(service)?;
-        let answer = transport.requests.request(request).await?;
-        let (head, body) = answer.into_parts();
-        let body = Limited::new(body, max_bytes).collect().await.map_err(RemoteError::Body)?;
-        Ok((head, body.to_bytes()))
+        read(&transports.for_service(service)?.requests, request, max_bytes).await
     };
     timeout(limit, answered).await.unwrap_or(Err(RemoteError::NoAnswer))
+}
+
+/// Sends a request, and returns the response with its body.
+///
+/// # Errors
+/// Fails if there is no response of at most this size.
+pub(super) async fn read(
+    client: &HttpClient,
+    request: Request<Body>,
+    max_bytes: usize,
+) -> Result<(response::Parts, Bytes), RemoteError> {
+    let (head, body) = client.request(request).await?.into_parts();
+    let body = Limited::new(body, max_bytes).collect().await.map_err(RemoteError::Body)?;
+    Ok((head, body.to_bytes()))
 }

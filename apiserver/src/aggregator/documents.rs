@@ -1,17 +1,20 @@
 //! The discovery documents of extension servers, and the places of their OpenAPI v3 documents.
 //!
-//! The documents of a server are fetched when it becomes available, and every minute. If it no longer responds, its last
-//! documents stay, and are marked as stale.
+//! The documents of every server are fetched, whether or not it is available: when its APIService changes, every minute, and
+//! after a failure sooner. Without an answer its group version stays without resources, marked as stale, as long as the
+//! APIService exists.
 //!
 //! Kubernetes concept: `discoveryManager` of `k8s.io/kube-aggregator`.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::header::ACCEPT;
-use http::{HeaderValue, Request};
+use http::{HeaderValue, Request, StatusCode};
 use serde_json::Value;
 
 use super::RemoteApis;
@@ -20,12 +23,14 @@ use super::known::{Described, KnownDocuments};
 use super::remote_service::RemoteService;
 use super::rounds::{self, Work};
 
-mod resources;
+pub(super) mod resources;
 
 use resources::{aggregated_resources, plain_resources};
 
 /// Time between two fetches.
 const PERIOD: Duration = Duration::from_mins(1);
+/// The pause after the first failure. It doubles with each further one, up to `PERIOD`.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// Maximum time of a request.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a document. Every client of aggregated discovery receives its resources.
@@ -38,6 +43,8 @@ const AGGREGATED: &str =
 pub(crate) struct DocumentsController {
     remote: Arc<RemoteApis>,
     known: Arc<KnownDocuments>,
+    /// The pauses after the latest failures of servers, by the names of their APIServices.
+    failing: HashMap<String, Duration>,
 }
 
 // === impl DocumentsController ===
@@ -45,7 +52,7 @@ pub(crate) struct DocumentsController {
 impl DocumentsController {
     /// Creates the controller. It reports to `known`.
     pub(crate) fn new(remote: Arc<RemoteApis>, known: Arc<KnownDocuments>) -> Self {
-        Self { remote, known }
+        Self { remote, known, failing: HashMap::new() }
     }
 
     /// Runs until it is dropped.
@@ -59,7 +66,7 @@ impl Work for DocumentsController {
     /// `None` if the server does not respond as it should.
     type Outcome = Option<Described>;
 
-    const MAX_RUNNING: usize = 32;
+    const MAX_RUNNING: usize = 64;
 
     fn is_concerned(before: &RemoteService, now: &RemoteService) -> bool {
         before.uid != now.uid
@@ -71,46 +78,69 @@ impl Work for DocumentsController {
 
     fn start(&self, service: Arc<RemoteService>) -> BoxFuture<'static, Option<Described>> {
         let remote = self.remote.clone();
-        Box::pin(async move { if service.is_available { fetch(&remote, &service).await } else { None } })
+        Box::pin(async move { fetch(&remote, &service).await })
     }
 
     fn finish(&mut self, service: &RemoteService, outcome: Option<Described>) -> Duration {
+        let pause = if outcome.is_some() {
+            self.failing.remove(&service.name);
+            PERIOD
+        } else {
+            let pause = self.failing.get(&service.name).map_or(FIRST_PAUSE, |before| PERIOD.min(*before * 2));
+            self.failing.insert(service.name.clone(), pause);
+            pause
+        };
         self.known.describe(service, outcome);
-        PERIOD
+        pause
     }
 
     fn forget(&mut self, name: &str) {
+        self.failing.remove(name);
         self.known.forget(name);
     }
 }
 
 /// Fetches the documents of one group version; `None` if the server does not respond as it should.
 async fn fetch(remote: &RemoteApis, service: &RemoteService) -> Option<Described> {
-    let resources = match json(remote, service, "/apis", AGGREGATED).await {
-        Some(list) => aggregated_resources(&list, service),
-        None => None,
-    };
-    let resources = match resources {
+    let (status, body) = ask(remote, service, "/apis", AGGREGATED).await?;
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        return None;
+    }
+    let list = parsed(status, &body);
+    let resources = match list.and_then(|list| aggregated_resources(&list, service)) {
         Some(resources) => resources,
-        None => plain_resources(&json(remote, service, &service.root(), "application/json").await?)?,
+        None => plain_resources(&json(remote, service, &service.root()).await?)?,
     };
-    let index = json(remote, service, "/openapi/v3", "application/json").await;
+    let index = json(remote, service, "/openapi/v3").await;
     let openapi = index.and_then(|index| openapi_url(&index, service));
     Some(Described { resources: Arc::new(resources), openapi })
 }
 
-async fn json(
+/// Returns a JSON document of the server; `None` if it has none.
+async fn json(remote: &RemoteApis, service: &RemoteService, path: &str) -> Option<Value> {
+    let (status, body) = ask(remote, service, path, "application/json").await?;
+    parsed(status, &body)
+}
+
+fn parsed(status: StatusCode, body: &[u8]) -> Option<Value> {
+    if !status.is_success() {
+        return None;
+    }
+    serde_json::from_slice(body).ok()
+}
+
+/// Returns the answer of the server; `None` if there is none of the maximum size in time.
+async fn ask(
     remote: &RemoteApis,
     service: &RemoteService,
     path: &str,
     accept: &'static str,
-) -> Option<Value> {
+) -> Option<(StatusCode, Bytes)> {
     let mut request = Request::get(path).body(Body::empty()).ok()?;
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accept));
     let transports = remote.forwarder.transports();
     match get(transports, service, request, TIMEOUT, MAX_DOCUMENT_BYTES).await {
-        Ok((head, body)) if head.status.is_success() => serde_json::from_slice(&body).ok(),
-        Ok(_) => None,
+        Ok((head, body)) => Some((head.status, body)),
         Err(reason) => {
             tracing::debug!(api_service = service.name, path, "a document cannot be fetched: {reason}");
             None

@@ -33,9 +33,14 @@ const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The header by which the audit events of both servers are related.
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 
-/// Forwards requests.
+/// Forwards requests to extension servers.
 pub(super) struct Forwarder {
     transports: Transports,
+    relay: Relay,
+}
+
+/// Sends requests on to other servers, and returns their responses.
+pub(super) struct Relay {
     /// Divided by user.
     places: Arc<SharedPlaces<String>>,
     /// Names this server in the header `Via` of forwarded requests, by which loops over several servers are found.
@@ -43,6 +48,20 @@ pub(super) struct Forwarder {
     /// Ends streams.
     shutdown: CancellationToken,
 }
+
+/// The server that a request is sent on to.
+pub(super) struct Destination<'d> {
+    /// Its name in the log.
+    pub(super) name: &'d str,
+    /// The host and the port in the URL.
+    pub(super) authority: &'d str,
+    pub(super) transport: Arc<Transport>,
+    /// The maximum time until the response begins, if there is one.
+    pub(super) timeout: Option<Duration>,
+}
+
+/// The reason why a request is not sent on.
+pub(super) type Refusal = (StatusCode, &'static str);
 
 /// The body of a request, without the headers that may follow it: none of them was checked.
 struct WithoutTrailers(Body);
@@ -61,10 +80,7 @@ struct Upgrade {
 impl Forwarder {
     /// Creates a forwarder. Upgraded connections end when `shutdown` is cancelled.
     pub(super) fn new(transports: Transports, shutdown: CancellationToken) -> Self {
-        // A random uuid has only characters that headers can have.
-        let via = HeaderValue::try_from(format!("HTTP/2 {}", uuid::Uuid::new_v4()));
-        let via = via.unwrap_or(HeaderValue::from_static("HTTP/2 aggregator"));
-        Self { transports, places: SharedPlaces::new(MAX_CONNECTIONS), via, shutdown }
+        Self { transports, relay: Relay::new(shutdown) }
     }
 
     /// Returns the connections.
@@ -83,11 +99,9 @@ impl Forwarder {
         if !service.is_available {
             return page(StatusCode::SERVICE_UNAVAILABLE, &"service unavailable");
         }
-        if request.headers().get_all(VIA).iter().any(|passed| *passed == self.via) {
-            return page(StatusCode::LOOP_DETECTED, &"the request was forwarded by this server before");
-        }
-        let Some(place) = self.places.take(context.user.name.as_str()) else {
-            return page(StatusCode::TOO_MANY_REQUESTS, &"too many requests are forwarded");
+        let place = match self.relay.enter(context, &request) {
+            Ok(place) => place,
+            Err((status, text)) => return page(status, &text),
         };
         let transport = match self.transports.for_service(service) {
             Ok(transport) => transport,
@@ -100,24 +114,72 @@ impl Forwarder {
                 return page(StatusCode::SERVICE_UNAVAILABLE, &"service unavailable");
             }
         };
+        let is_discovery = request.uri().path().trim_end_matches('/') == service.root();
+        let destination = Destination {
+            name: &service.name,
+            authority: &authority,
+            transport,
+            timeout: is_discovery.then_some(DISCOVERY_TIMEOUT),
+        };
+        self.relay.send(destination, place, context, request, is_watch).await
+    }
+}
+
+// === impl Relay ===
+
+impl Relay {
+    /// Creates a relay. Upgraded connections end when `shutdown` is cancelled.
+    pub(super) fn new(shutdown: CancellationToken) -> Self {
+        // A random uuid has only characters that headers can have.
+        let via = HeaderValue::try_from(format!("HTTP/2 {}", uuid::Uuid::new_v4()));
+        let via = via.unwrap_or(HeaderValue::from_static("HTTP/2 aggregator"));
+        Self { places: SharedPlaces::new(MAX_CONNECTIONS), via, shutdown }
+    }
+
+    /// Returns a place for a request.
+    ///
+    /// # Errors
+    /// Fails if this server has forwarded the request before, or if too many requests are forwarded.
+    pub(super) fn enter(
+        &self,
+        context: &RequestContext,
+        request: &Request<Body>,
+    ) -> Result<SharedPlace<String>, Refusal> {
+        if request.headers().get_all(VIA).iter().any(|passed| *passed == self.via) {
+            return Err((StatusCode::LOOP_DETECTED, "the request was forwarded by this server before"));
+        }
+        let place = self.places.take(context.user.name.as_str());
+        place.ok_or((StatusCode::TOO_MANY_REQUESTS, "too many requests are forwarded"))
+    }
+
+    /// Sends a request that has this place on to a server, and returns the response, or a page that says why there is none.
+    pub(super) async fn send(
+        &self,
+        to: Destination<'_>,
+        place: SharedPlace<String>,
+        context: &RequestContext,
+        request: Request<Body>,
+        is_watch: bool,
+    ) -> Response {
         let upgrade = headers::wanted_upgrade(request.headers()).map(|protocol| {
             let parts = request_parts(&request);
             Upgrade { protocol, parts, shutdown: self.shutdown.clone() }
         });
-        let is_discovery = request.uri().path().trim_end_matches('/') == service.root();
-        let outgoing = match outgoing(&authority, context, request, upgrade.as_ref()) {
+        let mut outgoing = match outgoing(to.authority, context, request, upgrade.as_ref()) {
             Ok(outgoing) => outgoing,
             Err(error) => return page(StatusCode::INTERNAL_SERVER_ERROR, &error),
         };
-        let mut outgoing = outgoing;
         outgoing.headers_mut().append(VIA, self.via.clone());
-        let client = if upgrade.is_some() { &transport.upgrades } else { &transport.requests };
+        let client = if upgrade.is_some() { &to.transport.upgrades } else { &to.transport.requests };
         let answer = async { client.request(outgoing).await.map_err(RemoteError::from) };
-        let answer = if is_discovery { in_time(answer).await } else { answer.await };
+        let answer = match to.timeout {
+            Some(timeout) => in_time(timeout, answer).await,
+            None => answer.await,
+        };
         match answer {
-            Ok(answer) => respond(answer, upgrade, is_watch, place, transport),
+            Ok(answer) => respond(answer, upgrade, is_watch, place, to.transport),
             Err(reason) => {
-                tracing::debug!(api_service = service.name, "a request was not forwarded: {reason}");
+                tracing::debug!(server = to.name, "a request was not forwarded: {reason}");
                 let text = format!("error trying to reach service: {reason}");
                 page(StatusCode::SERVICE_UNAVAILABLE, &text)
             }
@@ -126,8 +188,11 @@ impl Forwarder {
 }
 
 /// Waits for the response to a request for discovery, which all clients make.
-async fn in_time<T>(answer: impl Future<Output = Result<T, RemoteError>>) -> Result<T, RemoteError> {
-    tokio::time::timeout(DISCOVERY_TIMEOUT, answer).await.unwrap_or(Err(RemoteError::NoDiscovery))
+async fn in_time<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, RemoteError>>,
+) -> Result<T, RemoteError> {
+    tokio::time::timeout(limit, answer).await.unwrap_or(Err(RemoteError::NoDiscovery))
 }
 
 /// Returns a request's parts without its body, with the connection that can change its protocol.
@@ -208,7 +273,7 @@ pub(super) fn url(authority: &str, target: &str) -> Result<Uri, http::Error> {
 }
 
 /// Returns a plain page, as Kubernetes' aggregator responds on its own behalf.
-fn page(status: StatusCode, text: &dyn Display) -> Response {
+pub(super) fn page(status: StatusCode, text: &dyn Display) -> Response {
     responses::text(status, format!("{text}\n"))
 }
 

@@ -40,7 +40,7 @@ impl KnownDocuments {
         Self { state: Mutex::default(), published }
     }
 
-    /// Records what a server says; if it says nothing (`None`), what was known of it is stale.
+    /// Records what a server says; if it says nothing (`None`), its group version is stale, and has no resources.
     pub(super) fn describe(&self, service: &RemoteService, described: Option<Described>) {
         if !service.is_forwarded() {
             return;
@@ -50,8 +50,7 @@ impl KnownDocuments {
             let is_current = described.is_some();
             let (resources, openapi) = match (described, before) {
                 (Some(described), _) => (described.resources, described.openapi),
-                (None, Some(before)) => (before.resources.clone(), before.openapi.clone()),
-                (None, None) => (Arc::new(json!([])), None),
+                (None, before) => (Arc::new(json!([])), before.and_then(|before| before.openapi.clone())),
             };
             let version = RemoteVersion {
                 group: service.group.clone(),

@@ -11,6 +11,7 @@ use axum::body::Body;
 use clients::{Connector, Place, ServiceError, ServiceResolver, tls};
 use hyper_util::client::legacy::Client;
 use parking_lot::Mutex;
+use rustls::ClientConfig;
 use rustls::client::ResolvesClientCert;
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 
@@ -46,7 +47,7 @@ struct Key {
     trust: Trust,
 }
 
-/// The connections to one extension server.
+/// The connections to one extension server, or to the other servers of the cluster.
 pub(super) struct Transport {
     /// For requests and their responses.
     pub(super) requests: HttpClient,
@@ -79,12 +80,35 @@ impl ProxyIdentity {
     }
 
     /// Whether it is this certificate.
-    fn is(&self, identity: Option<&Arc<CertifiedKey>>) -> bool {
+    pub(super) fn is(&self, identity: Option<&Arc<CertifiedKey>>) -> bool {
         match (&*self.0.load(), identity) {
             (None, None) => true,
             (Some(present), Some(identity)) => Arc::ptr_eq(present, identity),
             _ => false,
         }
+    }
+}
+
+// === impl Transport ===
+
+impl Transport {
+    /// Returns connections to servers that are checked by `trust` and see this certificate. `connector` makes them.
+    pub(super) fn new(
+        trust: &tls::Trust,
+        identity: Option<Arc<CertifiedKey>>,
+        connector: impl Fn(Arc<ClientConfig>) -> Connector,
+    ) -> Result<Self, RemoteError> {
+        let client = |protocols: &[&[u8]]| -> Result<HttpClient, RemoteError> {
+            let shown = identity.clone().map(SingleCertAndKey::from);
+            let shown = shown.map(|shown| Arc::new(shown) as Arc<dyn ResolvesClientCert>);
+            Ok(clients::pool(connector(tls::client_config(trust.clone(), shown, protocols)?)))
+        };
+        Ok(Self { requests: client(&[b"h2", b"http/1.1"])?, upgrades: client(&[b"http/1.1"])?, identity })
+    }
+
+    /// Returns the certificate that they present.
+    pub(super) fn identity(&self) -> Option<&Arc<CertifiedKey>> {
+        self.identity.as_ref()
     }
 }
 
@@ -158,30 +182,15 @@ impl Transports {
         if clients.len() >= MAX_UNUSED {
             clients.retain(|_, client| Arc::strong_count(client) > 1);
         }
-        let transport = Arc::new(Transport {
-            requests: self.client(&key, identity.clone(), &[b"h2", b"http/1.1"])?,
-            upgrades: self.client(&key, identity.clone(), &[b"http/1.1"])?,
-            identity,
-        });
-        clients.insert(key, transport.clone());
-        Ok(transport)
-    }
-
-    fn client(
-        &self,
-        key: &Key,
-        identity: Option<Arc<CertifiedKey>>,
-        protocols: &[&[u8]],
-    ) -> Result<HttpClient, RemoteError> {
-        let shown = identity
-            .map(|identity| Arc::new(SingleCertAndKey::from(identity)) as Arc<dyn ResolvesClientCert>);
         let trust = match &key.trust {
             Trust::Any => tls::Trust::Any,
             Trust::Authorities(bundle) => tls::Trust::from_bundle_or_system(bundle)?,
         };
-        let tls = tls::client_config(trust, shown, protocols)?;
-        let route = self.resolver.egress().cluster.clone();
         let place = Place::InUrl { reach: self.resolver.reach(), own: self.own };
-        Ok(clients::pool(Connector::new(place, key.at.server_name(), route, Some(tls))))
+        let route = &self.resolver.egress().cluster;
+        let connector = |tls| Connector::new(place.clone(), key.at.server_name(), route.clone(), Some(tls));
+        let transport = Arc::new(Transport::new(&trust, identity, connector)?);
+        clients.insert(key, transport.clone());
+        Ok(transport)
     }
 }

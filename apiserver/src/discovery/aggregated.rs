@@ -22,15 +22,17 @@ struct ApiGroupDiscoveryList {
 }
 
 /// Returns the groups with all their versions and resources.
-pub(super) fn group_list(groups: &[Group<'_>]) -> impl Serialize {
-    let items: Vec<Value> = groups
-        .iter()
-        .map(|group| {
-            let metadata = if group.name.is_empty() { json!({}) } else { json!({ "name": group.name }) };
-            let versions: Vec<Value> = group.versions.iter().map(version_entry).collect();
-            json!({ "metadata": metadata, "versions": versions })
-        })
-        .collect();
+pub(super) fn group_items(groups: &[Group<'_>]) -> Vec<Value> {
+    let item = |group: &Group<'_>| {
+        let metadata = if group.name.is_empty() { json!({}) } else { json!({ "name": group.name }) };
+        let versions: Vec<Value> = group.versions.iter().map(version_entry).collect();
+        json!({ "metadata": metadata, "versions": versions })
+    };
+    groups.iter().map(item).collect()
+}
+
+/// Returns the list of these groups.
+pub(super) fn list(items: Vec<Value>) -> impl Serialize {
     ApiGroupDiscoveryList {
         kind: "APIGroupDiscoveryList",
         api_version: "apidiscovery.k8s.io/v2",

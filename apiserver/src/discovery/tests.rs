@@ -14,7 +14,7 @@ fn storage_version_hashes_are_kubernetes_own() {
 }
 
 fn prefers(headers: &HeaderMap) -> bool {
-    aggregated_format(headers, false).is_some()
+    aggregated_form(headers, false).is_some()
 }
 
 #[test]
@@ -26,7 +26,10 @@ fn the_aggregated_form_is_given_when_it_is_wanted_most() {
     assert!(!prefers(&headers(&format!("{v2beta1},application/json"))));
     assert!(!prefers(&headers(&format!("application/json,{v2}"))));
     assert!(!prefers(&headers("*/*")));
-    assert_eq!(aggregated_format(&headers(AGGREGATED_PROTOBUF), false), Some(Format::Protobuf));
+    let binary = AggregatedForm { format: Format::Protobuf, is_own: false };
+    assert_eq!(aggregated_form(&headers(AGGREGATED_PROTOBUF), false), Some(binary));
+    let own = AggregatedForm { format: Format::Json, is_own: true };
+    assert_eq!(aggregated_form(&headers(&format!("{v2};profile=nopeer,{v2}")), false), Some(own));
 }
 
 #[test]

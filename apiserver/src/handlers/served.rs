@@ -12,7 +12,7 @@ use registry_core::api::{GroupVersionResource, StatusError};
 use registry_core::registry::{InstalledApi, InstalledPath, ServedChange};
 use request_info::{RequestInfo, ResourceRequest};
 
-use crate::discovery::{RemoteGroups, RemoteVersion};
+use crate::discovery::{PeerGroups, RemoteGroups, RemoteVersion};
 use crate::metrics::RequestMetrics;
 use crate::{discovery, openapi};
 
@@ -36,6 +36,8 @@ pub(crate) struct Served {
     shared: Arc<HashMap<&'static str, Vec<&'static str>>>,
     /// The group versions of extension servers.
     remote: Arc<RemoteGroups>,
+    /// The groups of other servers of the cluster; `None` if they are not followed.
+    peers: Option<Arc<PeerGroups>>,
     discovery: discovery::ServerDocuments,
     openapi: Arc<openapi::ServerDocuments>,
 }
@@ -103,6 +105,7 @@ impl Served {
             kinds: self.kinds.clone(),
             shared: self.shared.clone(),
             remote: self.remote.clone(),
+            peers: self.peers.clone(),
             discovery: discovery::ServerDocuments::default(),
             openapi: Arc::default(),
         }
@@ -113,6 +116,18 @@ impl Served {
         let next = self.without_documents();
         let openapi = if remote.has_openapi_of(&self.remote) { self.openapi.clone() } else { Arc::default() };
         Self { remote: Arc::new(remote), openapi, ..next }
+    }
+
+    /// Returns the snapshot with these groups of other servers. They have no part in OpenAPI.
+    pub(super) fn with_peers(&self, peers: PeerGroups) -> Self {
+        Self { peers: Some(Arc::new(peers)), openapi: self.openapi.clone(), ..self.without_documents() }
+    }
+
+    /// Whether this server serves a resource itself, or forwards requests for it to an extension server.
+    pub(super) fn serves(&self, group: &str, version: &str, resource: &str) -> bool {
+        let served = self.find_version(group, version);
+        served.is_some_and(|served| served.route(resource, "").is_some())
+            || self.remote.versions_of(group).any(|remote| remote.version == version)
     }
 
     fn remove(&mut self, resource: GroupVersionResource) -> Vec<Arc<Route>> {

@@ -9,7 +9,7 @@ use resources::api::admissionregistration::ResourceResolver;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::discovery::{PublishRemote, RemoteGroups};
+use crate::discovery::{PeerGroups, PublishPeers, PublishRemote, RemoteGroups};
 use crate::metrics::RequestMetrics;
 
 use super::api::ApiConfig;
@@ -75,6 +75,19 @@ impl PublishRemote for ServedApi {
         self.snapshot.store(Arc::new(next));
         drop(changing);
         self.changed.send_replace(());
+    }
+}
+
+impl PublishPeers for ServedApi {
+    fn publish_peers(&self, groups: PeerGroups) {
+        let changing = self.changing.lock();
+        let next = self.snapshot.load().with_peers(groups);
+        self.snapshot.store(Arc::new(next));
+        drop(changing);
+    }
+
+    fn serves(&self, group: &str, version: &str, resource: &str) -> bool {
+        self.snapshot.load().serves(group, version, resource)
     }
 }
 

@@ -284,6 +284,24 @@ pub(super) const UNAVAILABLE_API_SERVICES_TOTAL: Definition = Definition::new(
     &["name", "reason"],
 );
 
+pub(super) const REROUTED_REQUESTS: Definition = Definition::new(
+    "apiserver_rerouted_request_total",
+    "Total number of requests that were proxied to a peer kube-apiserver because the local apiserver was not capable of serving it, broken down by 'group', 'version', and 'resource' indicating the GVR of the request. If all three are empty (\"\"), the request is a discovery request.",
+    &["code", "group", "version", "resource"],
+);
+
+pub(super) const PEER_PROXY_ERRORS: Definition = Definition::new(
+    "apiserver_peer_proxy_errors_total",
+    "Total number of errors encountered while proxying requests to a peer kube apiserver",
+    &["type", "group", "version", "resource"],
+);
+
+pub(super) const PEER_DISCOVERY_ERRORS: Definition = Definition::new(
+    "apiserver_peer_discovery_sync_errors_total",
+    "Total number of errors encountered while syncing discovery information from a peer kube-apiserver",
+    &["type"],
+);
+
 pub(super) const AUDIT_EVENTS: Definition = Definition::new(
     "apiserver_audit_event_total",
     "Counter of audit events generated and sent to the audit backend.",

@@ -116,6 +116,9 @@ impl Options {
             ("authorization-config", authorization.authorization_config.is_some()),
             ("aggregate-cluster-roles", authorization.aggregate_cluster_roles),
             ("proxy-client-cert-file", self.aggregator.proxy_client_cert_file.is_some()),
+            ("peer-ca-file", self.peers.peer_ca_file.is_some()),
+            ("peer-advertise-ip", self.peers.peer_advertise_ip.is_some()),
+            ("peer-advertise-port", self.peers.peer_advertise_port.is_some()),
         ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
             None => Ok(()),

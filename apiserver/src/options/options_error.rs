@@ -227,6 +227,14 @@ pub enum OptionsError {
          --standalone"
     )]
     Delegated(&'static str),
+    /// A flag of `--peer-…` is given, and the feature is disabled.
+    #[error("{0} requires UnknownVersionInteroperabilityProxy feature to be turned on")]
+    PeerGate(&'static str),
+    /// `--peer-ca-file` is given, and no identity towards the other servers.
+    #[error(
+        "--peer-ca-file requires --proxy-client-cert-file and --proxy-client-key-file, which the other servers trust"
+    )]
+    PeerIdentity,
     /// `--etcd-servers` or `--etcd-servers-overrides`
     #[error("{flag}: \"{server}\" {reason}")]
     EtcdServer {

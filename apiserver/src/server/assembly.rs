@@ -14,10 +14,13 @@ use resources::api::certificates::certificatesigningrequests::count_durations;
 use resources::api::core::services::SharedStore;
 use resources::api::flowcontrol::mandatory;
 use resources::api::rbac::RoleAggregation;
+use resources::bootstrap::server_identity;
 use resources::post_start::PostStartHook;
 
 use crate::admission::{AdmissionChain, ServedKinds};
-use crate::aggregator::{Aggregation, Aggregator, RemoteApis, Transports};
+use crate::aggregator::{
+    Aggregation, Aggregator, PeerSetup, PeerTransport, Peering, Peers, RemoteApis, Transports,
+};
 use crate::api_client::leadership::LeadershipTimes;
 use crate::controllers::{ControllerSetup, Controllers, Elections};
 use crate::filters::Filters;
@@ -32,7 +35,8 @@ use super::builder::OpenedStores;
 use super::flow_schemas::FlowSchemaInformer;
 use super::long_requests::LongRequests;
 use super::opening::Opened;
-use super::post_start::{PostStartHooks, ServerTasks, server_facts};
+use super::peer_leases::{PeerLease, StoredPeerLeases};
+use super::post_start::{PostStartHooks, ServerTasks, peer_address, server_facts};
 use super::renewal::ServingCertificateCheck;
 use super::{Handler, Lifecycle};
 
@@ -135,7 +139,9 @@ impl<'a> Assembly<'a> {
             self.tasks.background.extend(api.admission().background(&kinds));
         }
         let api = Arc::new(LongRequests::new(api, self.opened.long_work.clone()));
-        Arc::new(Aggregator::new(api, self.remote_apis()))
+        let remote = self.remote_apis();
+        let peers = self.peers(remote.as_deref());
+        Arc::new(Aggregator::new(api, remote, peers))
     }
 
     /// Adds custom resources to what is served, if their definitions are served.
@@ -165,6 +171,46 @@ impl<'a> Assembly<'a> {
         self.tasks.informers.extend(aggregation.informers);
         self.tasks.background.extend(aggregation.background);
         Some(aggregation.remote)
+    }
+
+    /// Returns the other servers of the cluster; `None` if requests are not forwarded to them.
+    fn peers(&mut self, remote: Option<&RemoteApis>) -> Option<Arc<Peers>> {
+        let Opened { address, metrics, proxy_identity, .. } = self.opened;
+        let trust = self.opened.peer_authorities.clone()?;
+        let own = server_identity(self.opened.host_name.as_deref()?);
+        let route = self.opened.egress.control_plane.clone();
+        let setup = PeerSetup {
+            own,
+            served: self.served.clone(),
+            addresses: self.peer_leases(),
+            transport: PeerTransport::new(trust, proxy_identity.clone(), route, *address),
+            metrics: metrics.peers().clone(),
+            shutdown: self.lifecycle.stopping.clone(),
+        };
+        let peering = Peering::new(setup, &self.stores.installed, remote)?;
+        self.tasks.informers.extend(peering.informers);
+        self.tasks.background.push(peering.background);
+        Some(peering.peers)
+    }
+
+    /// Returns the addresses of the servers of the cluster.
+    fn peer_leases(&self) -> Arc<StoredPeerLeases> {
+        let prefix = self.options.storage.key_prefix();
+        Arc::new(StoredPeerLeases::new(self.opened.engine.mvcc(), &prefix))
+    }
+
+    /// Publishes the address of this server for the other ones, if a flag says something of them.
+    pub(super) fn publish_peer_address(&self) -> Option<Box<dyn PostStartHook>> {
+        let flag = self.options.peers.given()?;
+        let name = self.opened.host_name.as_deref().map(server_identity);
+        let address = peer_address(self.options, self.opened.address);
+        let (Some(name), Some(address)) = (name, address) else {
+            tracing::warn!(
+                "{flag}: the other servers do not reach this one, of which no address is known: set --peer-advertise-ip"
+            );
+            return None;
+        };
+        Some(Box::new(PeerLease { leases: self.peer_leases(), name, address }))
     }
 
     /// Runs the controllers of the server, whose requests this handler handles.
@@ -232,7 +278,8 @@ impl<'a> Assembly<'a> {
         let (options, opened, stores) = (self.options, self.opened, self.stores);
         let flow_control = self.flow_control();
         let schemas = flow_control.as_ref().and_then(|control| self.follow_flows(control));
-        let facts = server_facts(options, opened.address, opened.tls.published(), &opened.engine);
+        let host_name = opened.host_name.clone();
+        let facts = server_facts(options, opened.address, opened.tls.published(), &opened.engine, host_name);
         let tasks = std::mem::take(&mut self.tasks);
         let hooks = PostStartHooks::new(&stores.installed, &facts, hooks, schemas, tasks);
         let health = self.health_checks(&hooks);

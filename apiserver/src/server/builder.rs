@@ -28,7 +28,7 @@ use super::descriptors::Descriptors;
 use super::extension::{MainCluster, MainServer};
 use super::opening::{Checked, Opened};
 use super::renewal::{CertificateRenewal, Presented};
-use super::{Lifecycle, Server, admission, definitions, kubeconfig};
+use super::{Lifecycle, Server, admission, definitions, kubeconfig, post_start};
 
 /// Builds a server.
 #[derive(Default)]
@@ -43,6 +43,7 @@ pub struct ServerBuilder {
     reaches_local_workloads: bool,
     shutdown: CancellationToken,
     clock: Clock,
+    host_name: Option<String>,
     /// `None` but in tests.
     faults: Option<Arc<Faults>>,
     pub(super) authored: Authored,
@@ -118,6 +119,13 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets the name of this machine, by which the server identifies itself among the servers of its cluster. Servers on one
+    /// machine that share a store need different ones.
+    pub fn host_name(mut self, name: impl Into<String>) -> Self {
+        self.host_name = Some(name.into());
+        self
+    }
+
     /// Sets the time of day that leases, tokens and finished jobs end by, for tests.
     pub(crate) fn clock(mut self, clock: Clock) -> Self {
         self.clock = clock;
@@ -138,7 +146,8 @@ impl ServerBuilder {
     pub async fn build(mut self) -> Result<Server, ServerError> {
         let mut options = self.options.take().unwrap_or_default();
         let (authorizer, has_plugins) = (self.authorizer.clone(), self.authored.has_plugins());
-        let checked = Checked::new(&options, authorizer, self.is_extension, has_plugins)?;
+        let host_name = self.host_name.take().or_else(post_start::host_name);
+        let checked = Checked::new(&options, authorizer, self.is_extension, has_plugins, host_name)?;
         self.check_runtime_config(&options)?;
         #[cfg(feature = "embedded")]
         self.check_backends(&checked.storage_choice)?;
@@ -241,6 +250,7 @@ impl ServerBuilder {
         hooks.extend(authored.hooks(handler.clone()));
         assembly.run_controllers(&handler);
         hooks.extend(assembly.elect_leaders(&handler));
+        hooks.extend(assembly.publish_peer_address());
         let (filters, mut hooks) = assembly.filters(handler, hooks);
         hooks.run_beside(stores.following);
         let presented = Presented {

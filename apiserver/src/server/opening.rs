@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use clients::egress::Egress;
+use clients::tls::Trust;
 use registry_core::api::clock::Clock;
 use registry_core::resource::ResourceDescription;
 use resources::bootstrap::server_identity;
@@ -25,7 +26,6 @@ use crate::telemetry::Sampler;
 use super::address::listen;
 use super::data_directory::DataDirectory;
 use super::long_work::LongWork;
-use super::post_start;
 use super::renewal::ServingTls;
 use crate::pki;
 
@@ -36,6 +36,7 @@ pub(super) struct Checked {
     metrics: Arc<ServerMetrics>,
     authorization: Option<Authorization>,
     egress: Egress,
+    host_name: Option<String>,
     /// The audit policy, if there is one.
     audit_policy: Option<Policy>,
 }
@@ -63,6 +64,10 @@ pub(super) struct Opened {
     pub(super) authorization: Option<Authorization>,
     /// The ways to other servers.
     pub(super) egress: Egress,
+    /// The authorities of the other servers of the cluster, if requests are forwarded to them.
+    pub(super) peer_authorities: Option<Trust>,
+    /// The name of this machine, if it is known.
+    pub(super) host_name: Option<String>,
 }
 
 // === impl Checked ===
@@ -75,6 +80,7 @@ impl Checked {
         authorizer: Option<Arc<dyn Authorizer>>,
         is_extension: bool,
         has_authored_plugins: bool,
+        host_name: Option<String>,
     ) -> Result<Self, ServerError> {
         let storage_choice = options.validate()?;
         let egress = Egress::read(options.egress_selector_config_file.as_deref())?;
@@ -86,8 +92,8 @@ impl Checked {
         }
         authentication::check(&options.authentication, &options.service_accounts)?;
         pki::check_given(options)?;
-        let metrics = match post_start::host_name() {
-            Some(host_name) => ServerMetrics::for_server(&server_identity(&host_name))?,
+        let metrics = match &host_name {
+            Some(host_name) => ServerMetrics::for_server(&server_identity(host_name))?,
             None => ServerMetrics::new()?,
         };
         metrics.show(&options.metrics)?;
@@ -104,7 +110,7 @@ impl Checked {
                 &egress.control_plane,
             )?)
         };
-        Ok(Self { storage_choice, sampler, metrics, authorization, egress, audit_policy })
+        Ok(Self { storage_choice, sampler, metrics, authorization, egress, host_name, audit_policy })
     }
 }
 
@@ -146,6 +152,7 @@ impl Opened {
         let trust = if is_extension { ClientTrust::following() } else { ClientTrust::default() };
         let expiry = metrics.certificate_expiry().clone();
         let tls = Arc::new(ServingTls::new(&identities, options, expiry, trust)?);
+        let peer_authorities = pki::peer_authorities(options)?;
         let encryption = load_encryption(options, &metrics).await?;
         let proxy_identity = Arc::new(ProxyIdentity::new(identities.proxy_identity.clone()));
         Ok(Self {
@@ -166,6 +173,8 @@ impl Opened {
             clock,
             authorization: checked.authorization,
             egress: checked.egress,
+            peer_authorities,
+            host_name: checked.host_name,
         })
     }
 }

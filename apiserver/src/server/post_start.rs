@@ -3,6 +3,7 @@
 //! Kubernetes concept: post-start hooks.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,7 +19,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::health::{Check, Completion};
-use crate::options::{EndpointReconciler, Options, ServingOptions};
+use crate::options::{EndpointReconciler, Options, PeerAddress, ServingOptions};
 use crate::storage::Engine;
 
 use super::flow_schemas::FlowSchemaInformer;
@@ -151,6 +152,7 @@ pub(super) fn server_facts(
     bound: SocketAddr,
     authentication: PublishedAuthentication,
     engine: &Engine,
+    host_name: Option<String>,
 ) -> ServerFacts {
     let serving = &options.serving;
     let endpoints_owner = match serving.endpoint_reconciler_type {
@@ -167,7 +169,8 @@ pub(super) fn server_facts(
         service_ranges: serving.service_cluster_ip_range,
         advertise_address: advertised_address(serving, bound),
         endpoints_owner,
-        host_name: host_name(),
+        host_name,
+        peer_address: peer_address(options, bound),
         secure_port: bound.port(),
         authentication,
         features: options.feature_gates().enabled(),
@@ -186,6 +189,15 @@ fn advertised_address(serving: &ServingOptions, bound: SocketAddr) -> Option<IpA
     let bound = Some(bound.ip()).filter(usable).filter(has_family);
     let found = serving.advertise_address.or(bound).or_else(|| own_address(primary.base.is_ipv4()));
     found.filter(usable)
+}
+
+/// Returns the address at which the other servers of the cluster reach this one; `None` if it is not published.
+pub(super) fn peer_address(options: &Options, bound: SocketAddr) -> Option<SocketAddr> {
+    options.peers.given()?;
+    let given = options.peers.peer_advertise_ip.map(|PeerAddress(ip)| ip);
+    let ip = given.or_else(|| advertised_address(&options.serving, bound))?;
+    let port = options.peers.peer_advertise_port.map_or(bound.port(), NonZeroU16::get);
+    Some(SocketAddr::new(ip, port))
 }
 
 /// Returns the name of this machine.

@@ -19,16 +19,66 @@ use serde_json::json;
 
 /// Time after its last renewal at which a record expires: longer than the interval of the renewals.
 const TIME_TO_LIVE: Duration = Duration::from_secs(15);
-/// Maximum number of attempts if another server with the same address writes the record too.
+/// Maximum number of attempts if another server with the same name writes the record too.
 const ATTEMPTS: usize = 8;
 /// Maximum number of servers that are read.
 const MAX_SERVERS: u64 = 1_000;
 
-/// The records of servers in a store.
-pub(super) struct StoredServerLeases {
+/// Records of servers in a store, each of which expires unless it is renewed.
+pub(super) struct ExpiringRecords {
     engine: Arc<dyn Mvcc>,
     /// The prefix of the keys, with a slash at its end.
     prefix: String,
+}
+
+/// The addresses of the servers that run.
+pub(super) struct StoredServerLeases(ExpiringRecords);
+
+// === impl ExpiringRecords ===
+
+impl ExpiringRecords {
+    /// Returns the records with this prefix, which ends with a slash.
+    pub(super) fn new(engine: Arc<dyn Mvcc>, prefix: String) -> Self {
+        Self { engine, prefix }
+    }
+
+    /// Writes a record, for some seconds.
+    pub(super) async fn renew(&self, name: &str, record: Bytes) -> Result<(), StatusError> {
+        let key = format!("{}{name}", self.prefix);
+        let got = self.engine.get(&key).await.map_err(StatusError::internal)?;
+        let mut expected = got.key_value.map_or(0, |present| present.mod_revision);
+        for _ in 0..ATTEMPTS {
+            let written = self.engine.put_if(&key, expected, record.clone(), Some(TIME_TO_LIVE)).await;
+            match written.map_err(StatusError::internal)? {
+                Committed::At(_) => return Ok(()),
+                Committed::ConditionFailed(got) => {
+                    expected = got.key_value.map_or(0, |present| present.mod_revision);
+                }
+            }
+        }
+        Err(StatusError::internal(format!("another server writes {key} too")))
+    }
+
+    /// Removes a record.
+    pub(super) async fn remove(&self, name: &str) -> Result<(), StatusError> {
+        let key = format!("{}{name}", self.prefix);
+        let got = self.engine.get(&key).await.map_err(StatusError::internal)?;
+        let Some(present) = got.key_value else { return Ok(()) };
+        // If it was renewed just now, it is another server's.
+        self.engine.delete_if(&key, present.mod_revision).await.map(drop).map_err(StatusError::internal)
+    }
+
+    /// Returns a record; `None` if there is none.
+    pub(super) async fn get(&self, name: &str) -> Result<Option<Bytes>, StatusError> {
+        let got = self.engine.get(&format!("{}{name}", self.prefix)).await.map_err(StatusError::internal)?;
+        Ok(got.key_value.map(|present| present.value))
+    }
+}
+
+impl fmt::Debug for StoredServerLeases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredServerLeases").field("prefix", &self.0.prefix).finish_non_exhaustive()
+    }
 }
 
 // === impl StoredServerLeases ===
@@ -36,17 +86,7 @@ pub(super) struct StoredServerLeases {
 impl StoredServerLeases {
     /// Returns the records below this prefix of all keys (`/registry`).
     pub(super) fn new(engine: Arc<dyn Mvcc>, prefix: &str) -> Self {
-        Self { engine, prefix: format!("{prefix}/masterleases/") }
-    }
-
-    fn key(&self, address: IpAddr) -> String {
-        format!("{}{address}", self.prefix)
-    }
-}
-
-impl fmt::Debug for StoredServerLeases {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoredServerLeases").field("prefix", &self.prefix).finish_non_exhaustive()
+        Self(ExpiringRecords::new(engine, format!("{prefix}/masterleases/")))
     }
 }
 
@@ -64,37 +104,22 @@ fn record(address: IpAddr) -> Bytes {
 #[async_trait]
 impl ServerLeases for StoredServerLeases {
     async fn renew(&self, address: IpAddr) -> Result<(), StatusError> {
-        let key = self.key(address);
-        let got = self.engine.get(&key).await.map_err(StatusError::internal)?;
-        let mut expected = got.key_value.map_or(0, |present| present.mod_revision);
-        for _ in 0..ATTEMPTS {
-            let written = self.engine.put_if(&key, expected, record(address), Some(TIME_TO_LIVE)).await;
-            match written.map_err(StatusError::internal)? {
-                Committed::At(_) => return Ok(()),
-                Committed::ConditionFailed(got) => {
-                    expected = got.key_value.map_or(0, |present| present.mod_revision);
-                }
-            }
-        }
-        Err(StatusError::internal(format!("another server writes {key} too")))
+        self.0.renew(&address.to_string(), record(address)).await
     }
 
     async fn remove(&self, address: IpAddr) -> Result<(), StatusError> {
-        let key = self.key(address);
-        let got = self.engine.get(&key).await.map_err(StatusError::internal)?;
-        let Some(present) = got.key_value else { return Ok(()) };
-        // If it was renewed just now, another server has the address.
-        self.engine.delete_if(&key, present.mod_revision).await.map(drop).map_err(StatusError::internal)
+        self.0.remove(&address.to_string()).await
     }
 
     async fn list(&self) -> Result<BTreeSet<IpAddr>, StatusError> {
+        let Self(ExpiringRecords { engine, prefix }) = self;
         // `0` follows the slash.
-        let end = format!("{}0", self.prefix.trim_end_matches('/'));
-        let range = RangeRequest { start: &self.prefix, end: &end, limit: MAX_SERVERS, revision: None };
-        let ranged = self.engine.range(range).await.map_err(StatusError::internal)?;
+        let end = format!("{}0", prefix.trim_end_matches('/'));
+        let range = RangeRequest { start: prefix, end: &end, limit: MAX_SERVERS, revision: None };
+        let ranged = engine.range(range).await.map_err(StatusError::internal)?;
         let keys = ranged.key_values.iter();
         // What is no address is no record of a server.
-        Ok(keys.filter_map(|entry| entry.key.strip_prefix(&self.prefix)?.parse().ok()).collect())
+        Ok(keys.filter_map(|entry| entry.key.strip_prefix(prefix)?.parse().ok()).collect())
     }
 }
 

@@ -124,15 +124,18 @@ async fn discovery_and_openapi_show_extension_servers() {
         let group = groups.iter().find(|group| group["metadata"]["name"] == GROUP);
         group.unwrap()["versions"][0].clone()
     };
-    let begun = Instant::now();
-    let current = loop {
-        let found = version(&mut client).await;
-        if found["freshness"] == "Current" {
-            break found;
+    let until = async |client: &mut Client, freshness: &str| {
+        let begun = Instant::now();
+        loop {
+            let found = version(client).await;
+            if found["freshness"] == freshness {
+                return found;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(20), "it is still {found}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        assert!(begun.elapsed() < Duration::from_secs(20), "it is still {found}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
     };
+    let current = until(&mut client, "Current").await;
     assert_eq!(current["version"], "v1");
     assert_eq!(current["resources"][0]["resource"], "flunders");
 
@@ -151,12 +154,12 @@ async fn discovery_and_openapi_show_extension_servers() {
     object["spec"].as_object_mut().unwrap().remove("caBundle");
     client.expect(200, "PUT", &api_service_path(), object).await;
     client.until(&api_service_path(), |found| condition(found, "Available") == "False").await;
-    let begun = Instant::now();
-    while version(&mut client).await["freshness"] != "Stale" {
-        assert!(begun.elapsed() < Duration::from_secs(20), "it is not stale");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    assert_eq!(version(&mut client).await["resources"][0]["resource"], "flunders", "what was known stays");
+    let stale = until(&mut client, "Stale").await;
+    assert_eq!(stale, json!({ "version": "v1", "freshness": "Stale" }));
+    // Servers that are not available are asked, too.
+    extension.set(Behavior::ServeOnlyDiscovery);
+    assert_eq!(until(&mut client, "Current").await, current);
+    assert_eq!(condition(&client.get(&api_service_path()).await, "Available"), "False");
 
     client.expect(200, "DELETE", &api_service_path(), Value::Null).await;
     client.until(&group_path, |found| found["kind"] != "APIGroup").await;

@@ -40,6 +40,7 @@ mod grpc_server;
 mod head;
 mod hostile;
 mod identities;
+mod interoperability;
 mod large_bodies;
 mod metrics;
 mod nodes;

@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `APIServerIdentity`; `apiserverleasegc`.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -20,9 +21,12 @@ use super::{PostStartHook, ServerFacts};
 use crate::api::coordination::leases::Leases;
 use crate::support::system_writer::SystemWriter;
 
-const NAMESPACE: &str = "kube-system";
+/// The namespace of the leases of servers.
+pub const IDENTITY_NAMESPACE: &str = "kube-system";
 /// The label of the leases of servers, and its value.
-const LABEL: (&str, &str) = ("apiserver.kubernetes.io/identity", "kube-apiserver");
+pub const IDENTITY_LABEL: (&str, &str) = ("apiserver.kubernetes.io/identity", "kube-apiserver");
+/// The annotation with the address at which other servers reach this one.
+const PEER_ADDRESS: &str = "kubernetes.io/peer-advertise-address";
 const HOST_LABEL: &str = "kubernetes.io/hostname";
 /// Time after its last renewal at which a lease expires, in seconds.
 const DURATION_SECONDS: i64 = 3600;
@@ -36,6 +40,7 @@ pub(super) struct IdentityLease {
     leases: SystemWriter,
     name: String,
     host_name: String,
+    peer_address: Option<SocketAddr>,
     /// The name of this process.
     holder: String,
     /// Whether the lease is this process's, not the one that an earlier process left behind.
@@ -57,7 +62,8 @@ impl IdentityLease {
         let name = server_identity(&host_name);
         let holder = format!("{name}_{}", registry_core::registry::store::new_uid());
         let leases = SystemWriter::for_resource::<Leases>(installed)?;
-        Some(Self { leases, name, host_name, holder, is_own: AtomicBool::new(false) })
+        let peer_address = server.peer_address;
+        Some(Self { leases, name, host_name, peer_address, holder, is_own: AtomicBool::new(false) })
     }
 
     fn lease(&self) -> Object {
@@ -65,8 +71,8 @@ impl IdentityLease {
         let lease = json!({
             "metadata": {
                 "name": self.name,
-                "namespace": NAMESPACE,
-                "labels": { LABEL.0: LABEL.1, HOST_LABEL: self.host_name },
+                "namespace": IDENTITY_NAMESPACE,
+                "labels": { IDENTITY_LABEL.0: IDENTITY_LABEL.1, HOST_LABEL: self.host_name },
             },
             "spec": {
                 "holderIdentity": self.holder,
@@ -74,7 +80,11 @@ impl IdentityLease {
                 "renewTime": now,
             },
         });
-        Object::from_value(lease).unwrap_or_default()
+        let mut lease = Object::from_value(lease).unwrap_or_default();
+        if let Some(address) = self.peer_address {
+            lease.set(&["metadata", "annotations", PEER_ADDRESS], address.to_string().into());
+        }
+        lease
     }
 
     /// Returns the present lease, renewed by this process.
@@ -84,8 +94,11 @@ impl IdentityLease {
         for field in [&RENEW_TIME[..], &["spec", "holderIdentity"], &["spec", "leaseDurationSeconds"]] {
             lease.copy_field(&own, field);
         }
-        for label in [LABEL.0, HOST_LABEL] {
+        for label in [IDENTITY_LABEL.0, HOST_LABEL] {
             lease.copy_field(&own, &["metadata", "labels", label]);
+        }
+        if self.peer_address.is_some() {
+            lease.copy_field(&own, &["metadata", "annotations", PEER_ADDRESS]);
         }
         lease
     }
@@ -129,9 +142,9 @@ impl PostStartHook for IdentityLease {
 
     async fn run(&self) -> Result<(), StatusError> {
         if !self.is_own.load(Ordering::Relaxed) {
-            self.leases.remove(NAMESPACE, &self.name).await?;
+            self.leases.remove(IDENTITY_NAMESPACE, &self.name).await?;
         }
-        match self.leases.get_newest(NAMESPACE, &self.name).await? {
+        match self.leases.get_newest(IDENTITY_NAMESPACE, &self.name).await? {
             None => self.leases.create(self.lease()).await?,
             Some(present) => self.leases.replace(self.renewed(present)).await?,
         }
@@ -140,7 +153,7 @@ impl PostStartHook for IdentityLease {
     }
 
     async fn withdraw(&self) -> Result<(), StatusError> {
-        self.leases.remove(NAMESPACE, &self.name).await
+        self.leases.remove(IDENTITY_NAMESPACE, &self.name).await
     }
 }
 
@@ -156,7 +169,7 @@ impl IdentityLeaseCollection {
 
 /// Whether a lease is one of a server and has expired. A lease without its times is invalid.
 fn is_expired(lease: &Object, now: Timestamp) -> bool {
-    if !lease.labels().any(|label| label == LABEL) {
+    if !lease.labels().any(|label| label == IDENTITY_LABEL) {
         return false;
     }
     let spec = Lease(lease).spec();
@@ -179,16 +192,16 @@ impl PostStartHook for IdentityLeaseCollection {
 
     async fn run(&self) -> Result<(), StatusError> {
         let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
-        let page = self.store.list(&RequestContext::system(NAMESPACE), &options).await?;
+        let page = self.store.list(&RequestContext::system(IDENTITY_NAMESPACE), &options).await?;
         for entry in &page.items {
             let lease = self.store.read(entry)?;
             if !is_expired(&lease, Timestamp::now()) {
                 continue;
             }
             // The cache may lack the latest renewal.
-            let newest = self.leases.get_newest(NAMESPACE, lease.name()).await?;
+            let newest = self.leases.get_newest(IDENTITY_NAMESPACE, lease.name()).await?;
             if newest.is_some_and(|newest| is_expired(&newest, Timestamp::now())) {
-                self.leases.remove(NAMESPACE, lease.name()).await?;
+                self.leases.remove(IDENTITY_NAMESPACE, lease.name()).await?;
             }
         }
         Ok(())
@@ -221,7 +234,7 @@ mod tests {
             }))
             .expect("a lease");
             if label {
-                lease.set(&["metadata", "labels", LABEL.0], LABEL.1.into());
+                lease.set(&["metadata", "labels", IDENTITY_LABEL.0], IDENTITY_LABEL.1.into());
             }
             lease
         };

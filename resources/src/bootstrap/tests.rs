@@ -24,6 +24,7 @@ async fn deleted_objects_are_made_anew_by_the_next_run_and_changes_of_others_sta
         advertise_address: Some("192.0.2.7".parse().unwrap()),
         endpoints_owner: EndpointsOwner::Count(2),
         host_name: None,
+        peer_address: None,
         secure_port: 6443,
         authentication: PublishedAuthentication::default(),
         features: Feature::ALL.to_vec(),

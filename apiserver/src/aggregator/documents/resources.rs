@@ -6,23 +6,24 @@ use serde_json::{Map, Value, json};
 
 use super::super::remote_service::RemoteService;
 
-/// Returns the resources of a service's group version in an `APIGroupDiscoveryList`.
+/// Returns the resources of a service's group version in an `APIGroupDiscoveryList`, none if the list does not have the group
+/// version; `None` if it is another kind of list.
 pub(super) fn aggregated_resources(list: &Value, service: &RemoteService) -> Option<Value> {
     if list.get("kind")? != "APIGroupDiscoveryList" {
         return None;
     }
     let mut groups = list.get("items")?.as_array()?.iter();
-    let group = groups
-        .find(|group| group.pointer("/metadata/name").and_then(Value::as_str) == Some(&service.group))?;
-    let mut versions = group.get("versions")?.as_array()?.iter();
-    let version = versions
-        .find(|candidate| candidate.get("version").and_then(Value::as_str) == Some(&service.version))?;
-    let resources = version.get("resources").and_then(Value::as_array).into_iter().flatten();
+    let group =
+        groups.find(|group| group.pointer("/metadata/name").and_then(Value::as_str) == Some(&service.group));
+    let mut versions = group.and_then(|group| group.get("versions")?.as_array()).into_iter().flatten();
+    let version =
+        versions.find(|candidate| candidate.get("version").and_then(Value::as_str) == Some(&service.version));
+    let resources = version.and_then(|version| version.get("resources")?.as_array()).into_iter().flatten();
     Some(resources.filter_map(resource).collect())
 }
 
 /// Returns a resource of `APIVersionDiscovery`; `None` if it has no name.
-fn resource(found: &Value) -> Option<Value> {
+pub(in super::super) fn resource(found: &Value) -> Option<Value> {
     let mut entry = Map::new();
     entry.insert("resource".to_owned(), name(found, "resource")?.into());
     copy_kind(found, &mut entry);

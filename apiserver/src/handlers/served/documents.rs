@@ -73,11 +73,12 @@ impl Served {
             DiscoveryPath::Root => self.discovery.root(&self.discovery_groups(|_| true)),
             DiscoveryPath::Core => {
                 let groups = || self.discovery_groups(str::is_empty);
-                return self.discovery.list(true, groups, parts, cbor).map(Some);
+                return self.discovery.list(true, groups, None, parts, cbor).map(Some);
             }
             DiscoveryPath::Named => {
                 let groups = || self.discovery_groups(|group| !group.is_empty());
-                return self.discovery.list(false, groups, parts, cbor).map(Some);
+                let peers = self.peers.as_deref();
+                return self.discovery.list(false, groups, peers, parts, cbor).map(Some);
             }
             DiscoveryPath::Group(name) if self.remote.versions_of(name).next().is_some() => {
                 let groups = self.discovery_groups(|group| group == name);

@@ -11,10 +11,8 @@ const fn refused(name: &'static str, why: &'static str, instead: &'static str) -
 }
 
 const LOG_AT_ONCE: &str = "every line of the log is written at once";
-const NO_PEERS: &str = "servers do not pass requests on to each other";
 const NO_PROFILES: &str = "there are no profiles of Go here; use the profilers of the operating system";
 const OWN_HEALTH_TIME: &str = "health checks of the store have a time of their own";
-const SAME_SERVERS: &str = "give all servers the same version and flags";
 
 /// Every flag of kube-apiserver v1.36 that this server does not implement.
 pub(super) const FLAGS: &[Flag] = &[
@@ -69,9 +67,6 @@ pub(super) const FLAGS: &[Flag] = &[
     accepted("log-text-info-buffer-size", Values::Quantity, LOG_AT_ONCE),
     accepted("log-text-split-stream", Values::Only(&["false"]), "the whole log goes to stderr"),
     accepted("max-connection-bytes-per-sec", Values::Only(&["0"]), "connections of users are not throttled"),
-    refused("peer-advertise-ip", NO_PEERS, SAME_SERVERS),
-    refused("peer-advertise-port", NO_PEERS, SAME_SERVERS),
-    refused("peer-ca-file", NO_PEERS, SAME_SERVERS),
     accepted(
         "permit-address-sharing",
         Values::Bool,

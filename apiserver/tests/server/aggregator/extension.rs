@@ -31,6 +31,8 @@ pub const GROUP: &str = "wardle.example.com";
 pub enum Behavior {
     /// Serves aggregated discovery.
     Serve,
+    /// Serves aggregated discovery, and answers everything else with 500.
+    ServeOnlyDiscovery,
     /// Serves plain discovery only.
     Plain,
     /// Redirects everything but discovery.
@@ -154,7 +156,10 @@ async fn answer(
             });
             response(200, Body::from_stream(chunks))
         }
-        Behavior::Serve if path == "/apis" && wants_aggregated => json_response(&aggregated()),
+        Behavior::Serve | Behavior::ServeOnlyDiscovery if path == "/apis" && wants_aggregated => {
+            json_response(&aggregated())
+        }
+        Behavior::ServeOnlyDiscovery => response(500, Body::from("out of order")),
         _ if path == "/apis" => response(404, Body::empty()),
         _ if path == format!("/apis/{GROUP}/v1") => json_response(&plain()),
         _ if path == "/openapi/v3" => json_response(&json!({ "paths": {

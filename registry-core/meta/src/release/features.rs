@@ -100,6 +100,8 @@ features! {
     ShardedListAndWatch = false,
     /// StorageVersionMigrations.
     StorageVersionMigrator = false,
+    /// Requests for resources that only other servers of the cluster serve.
+    UnknownVersionInteroperabilityProxy = true,
     /// Attributes of volumes that change while they are used.
     VolumeAttributesClass = true,
 }

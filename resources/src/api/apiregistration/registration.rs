@@ -22,8 +22,6 @@ use crate::support::system_writer::SystemWriter;
 
 /// Time before another attempt after a failure.
 const BACKOFF: Duration = Duration::from_secs(1);
-/// Time after a change in which further changes are collected, at least.
-const GATHER: Duration = Duration::from_millis(20);
 /// The part of its time that the controller may spend on comparing: one in this many.
 const IDLE_FACTOR: u32 = 20;
 /// Maximum number of concurrent writes. They share commits.
@@ -101,7 +99,8 @@ impl CustomRegistration {
                 _ = defined.changed() => {},
                 () = tokio::time::sleep(BACKOFF), if !is_done => {},
             }
-            tokio::time::sleep(GATHER.max(compared * IDLE_FACTOR)).await;
+            // A first change is followed at once, as clients look for the APIService as soon as its definition is established.
+            tokio::time::sleep(compared * IDLE_FACTOR).await;
         }
     }
 
