@@ -383,7 +383,7 @@ async fn every_request_waits_for_the_schema_to_be_compiled_elsewhere() {
         })
         .await;
         let request = Request::builder().method(method).uri(path).header("content-type", media_type);
-        drop(server.open(request.body(Body::from(body)).unwrap()).await);
+        drop(server.open(request.body(Body::from(body.to_owned())).unwrap()).await);
         assert!(prepared.is_prepared(), "{method} {path}");
     }
 }

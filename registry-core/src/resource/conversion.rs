@@ -118,7 +118,7 @@ pub enum ConversionError {
     Part(Arc<serde_json::Error>),
     /// The stored object cannot be decoded.
     #[error(transparent)]
-    Undecodable(#[from] DecodeError),
+    Undecodable(Arc<DecodeError>),
     /// In the words of the author's `TryFrom`.
     #[error("{0}")]
     Unrepresentable(String),
@@ -154,6 +154,12 @@ impl ConversionError {
 impl From<ViewError> for ConversionError {
     fn from(error: ViewError) -> Self {
         Self::Type(Arc::new(error))
+    }
+}
+
+impl From<DecodeError> for ConversionError {
+    fn from(error: DecodeError) -> Self {
+        Self::Undecodable(Arc::new(error))
     }
 }
 
