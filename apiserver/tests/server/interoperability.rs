@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use apiserver::testing::TestServer;
+use apiserver::testing::{TestServer, TestServerBuilder};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{Request, Response};
@@ -37,11 +37,11 @@ impl Files {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         let names = [SERVER_NAME, "localhost", "127.0.0.1"].map(str::to_owned).to_vec();
-        let authority = issue(path, "serving", CertificateParams::new(names).unwrap());
+        let authority = issue(path, "serving", &CertificateParams::new(names).unwrap());
         write(path, "peer-ca.crt", &format!("{authority}{others}"));
         let mut proxy = CertificateParams::default();
         proxy.distinguished_name.push(DnType::CommonName, "front-proxy-client");
-        issue(path, "proxy", proxy);
+        issue(path, "proxy", &proxy);
         Self(directory)
     }
 
@@ -67,12 +67,12 @@ impl Files {
         let builder = builder.without_controllers().token("olga-token", "olga", "system:masters,ops");
         let builder = builder.customize(|server| server.host_name(name));
         let flags = own.iter().map(String::as_str).chain(headers).chain(flags.iter().copied());
-        flags.fold(builder, |builder, flag| builder.flag(flag)).start().await.unwrap()
+        flags.fold(builder, TestServerBuilder::flag).start().await.unwrap()
     }
 }
 
 /// Makes an authority, and writes it and a certificate of it with its key and chain. Returns the authority (PEM).
-fn issue(directory: &Path, name: &str, parameters: CertificateParams) -> String {
+fn issue(directory: &Path, name: &str, parameters: &CertificateParams) -> String {
     let mut own = CertificateParams::default();
     own.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     own.distinguished_name.push(DnType::CommonName, format!("{name}-ca"));
@@ -229,14 +229,15 @@ async fn liar(is_silent: bool) -> (TlsServer, Arc<Mutex<Vec<String>>>) {
                 std::future::pending::<()>().await;
             }
             let groups = |items: Value| json!({ "kind": "APIGroupDiscoveryList", "items": items });
-            answer(&match path.as_str() {
+            let body = match path.as_str() {
                 "/api" => groups(json!([group("", &["secrets"])])),
                 "/apis" => {
                     let lies = group("lies.example.com", &["things", "hangs"]);
                     groups(json!([7, group("apps", &["deployments"]), lies]))
                 }
                 _ => json!({ "headers": shown(&request) }),
-            })
+            };
+            Ok::<_, Infallible>(answer(&body))
         }
     })
     .await;
@@ -254,8 +255,8 @@ fn shown(request: &Request<Incoming>) -> Value {
     request.headers().iter().map(|(name, value)| (name.to_string(), text(value))).collect()
 }
 
-fn answer(body: &Value) -> Result<Response<Full<Bytes>>, Infallible> {
-    Ok(Response::new(Full::new(Bytes::from(body.to_string()))))
+fn answer(body: &Value) -> Response<Full<Bytes>> {
+    Response::new(Full::new(Bytes::from(body.to_string())))
 }
 
 /// Makes a peer known, at this address.
