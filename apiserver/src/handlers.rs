@@ -18,6 +18,7 @@
 mod api;
 mod audit;
 mod call;
+mod config;
 mod connect;
 mod content;
 mod create;
@@ -39,7 +40,8 @@ mod served_api;
 mod update;
 mod watch;
 
-pub use api::{Api, ApiConfig, ApiParts, WatchTimes};
+pub use api::{Api, ApiParts};
+pub use config::{ApiConfig, WatchTimes};
 pub(crate) use content::{BODY_LIMIT_BYTES, too_large, unreadable};
 pub(crate) use routing::method_not_allowed;
 pub(crate) use served::{ServedCollection, ServedCollections};

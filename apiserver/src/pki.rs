@@ -34,12 +34,15 @@ pub(crate) use directory::{KeyDirectory, write_surviving};
 pub(crate) use error::FileFault;
 pub use error::{PkiError, UnusableFile};
 use front_proxy::FrontProxy;
-pub(crate) use front_proxy::{PROXY_CLIENT, generates_proxy_identity};
+pub(crate) use front_proxy::generates_proxy_identity;
 use issue::Purpose;
 pub(crate) use named::NamedIdentity;
 pub(crate) use notes::Notes;
 pub(crate) use service::{issue_front_proxy, issue_serving};
 pub(crate) use validity::{Moment, Validity, now};
+
+/// The name in the generated certificate of the front proxy, which extension servers accept.
+pub(crate) const PROXY_CLIENT: &str = "front-proxy-client";
 
 /// The name of the files of the generated identity towards kubelets.
 const KUBELET_IDENTITY: &str = "apiserver-kubelet-client";

@@ -53,6 +53,10 @@ pub use dangling::DanglingStatus;
 pub use identity::{IDENTITY_LABEL, IDENTITY_NAMESPACE, server_identity};
 pub use own_endpoints::{EndpointsOwner, ServerLeases};
 
+/// The Service that leads to the servers.
+const SERVICE_NAME: &str = "kubernetes";
+const SERVICE_NAMESPACE: &str = "default";
+
 /// Properties of the server that the objects contain.
 #[derive(Clone, Debug)]
 pub struct ServerFacts {

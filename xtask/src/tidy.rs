@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: checks the project rules that no lint checks.
 
+mod circles;
 mod crates;
 mod dependencies;
 mod errors;
@@ -17,6 +18,7 @@ use clap::Args;
 
 use crate::Failure;
 use crate::workspace::{Package, Workspace};
+use circles::Modules;
 use layers::Layers;
 use ratchet::{Known, Places};
 
@@ -29,6 +31,9 @@ const OLD_DEPENDENCIES: &str = "xtask/src/tidy/old_dependencies.txt";
 /// The number of results in each file whose error is a text.
 const OLD_ERRORS: &str = "xtask/src/tidy/old_errors.txt";
 
+/// The number of dependencies in circles below each module.
+const OLD_CIRCLES: &str = "xtask/src/tidy/old_circles.txt";
+
 /// Check the project rules that no lint checks.
 ///
 /// Functions of at most 70 lines, modules of at most 500 (tests at their end not counted), `foo.rs` and `foo/…`
@@ -36,8 +41,9 @@ const OLD_ERRORS: &str = "xtask/src/tidy/old_errors.txt";
 ///
 /// Documentation does not begin with What, Who, Whose, Whom or How, bindings are not called `one`, functions not `of`, tests
 /// not `what_…` or `who_…`, dependencies between modules point down in the table of a crate's lib.rs, and the error of a
-/// `Result` is no `String`, tests excepted. The rest of the violations is counted in `xtask/src/tidy/old_prose.txt`,
-/// `old_dependencies.txt` and `old_errors.txt`: the numbers only decrease.
+/// `Result` is no `String`, tests excepted. The children of a module do not depend on each other in a circle. The rest of the
+/// violations is counted in `xtask/src/tidy/old_prose.txt`, `old_dependencies.txt`, `old_errors.txt` and `old_circles.txt`:
+/// the numbers only decrease.
 ///
 /// Paths of the tree in documents exist.
 ///
@@ -70,6 +76,7 @@ struct Found {
     prose: Places,
     dependencies: Places,
     errors: Places,
+    circles: Places,
 }
 
 /// Runs the command.
@@ -84,8 +91,14 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     found.add_documents(&workspace)?;
     found.findings.extend(count_crates(&workspace, options.write)?);
     found.findings.extend(dependencies::check(&workspace.root)?);
-    let Found { files, mut findings, prose, dependencies, errors } = found;
-    for (list, places) in [(OLD_PROSE, &prose), (OLD_DEPENDENCIES, &dependencies), (OLD_ERRORS, &errors)] {
+    let Found { files, mut findings, prose, dependencies, errors, circles } = found;
+    let lists = [
+        (OLD_PROSE, &prose),
+        (OLD_DEPENDENCIES, &dependencies),
+        (OLD_ERRORS, &errors),
+        (OLD_CIRCLES, &circles),
+    ];
+    for (list, places) in lists {
         let path = workspace.root.join(list);
         let known = Known::read(&path)?;
         let lowered = known.as_ref().map_or_else(|| Known::all(places), |known| known.lowered(places));
@@ -139,6 +152,7 @@ impl Found {
             Ok(root) => Layers::parse(&std::fs::read_to_string(root)?),
             Err(_) => Layers::default(),
         };
+        let mut modules = Modules::default();
         for file in rust_files(&source)? {
             self.files += 1;
             let shown = workspace.shown(&file);
@@ -151,12 +165,19 @@ impl Found {
             }
             self.add_prose(&shown, &text)?;
             let below = workspace.shown(file.strip_prefix(&source).unwrap_or(&file));
-            if !layers.is_empty() && !rules::is_test(&shown) {
+            if rules::is_test(&shown) {
+                continue;
+            }
+            modules.add(&below, &shown, &text)?;
+            if !layers.is_empty() {
                 for upward in layers.upward(&below, &text)? {
                     let edge = format!("{}: {}", package.name, upward.edge);
                     self.dependencies.entry(edge).or_default().push(located(&shown, &upward.finding));
                 }
             }
+        }
+        for (parent, messages) in modules.circles() {
+            self.circles.insert(format!("{}: {parent}", package.name), messages);
         }
         // The sources below `ui` do not compile, on purpose.
         let tests = package.folder().join("tests");

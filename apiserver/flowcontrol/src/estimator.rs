@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use request_info::{RequestInfo, ResourceRequest, Verb, query_pairs};
 
-use super::objects::ObjectCounts;
+use super::objects::{ObjectCounts, ObjectStatistics};
 use super::watches::WatchTracker;
 use super::work::{SeatSeconds, WorkEstimate, count};
 use crate::metrics::FlowMetrics;
@@ -30,13 +30,6 @@ const MAX_OBJECT_BYTES: u64 = 1_500_000;
 const WATCHES_PER_SEAT: usize = 10;
 /// Time that it takes to inform watches of a write.
 const EVENT_DURATION: Duration = Duration::from_millis(5);
-
-/// Number of the objects of a resource, and their average size in bytes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ObjectStatistics {
-    pub(super) objects: u64,
-    pub(super) average_bytes: u64,
-}
 
 /// The parameters of a list that determine its cost.
 #[derive(Debug, Default)]

@@ -10,7 +10,6 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use registry_core::metrics::StorageMetrics;
 
-use super::estimator::ObjectStatistics;
 use super::level::Clock;
 
 /// Age at which the numbers are read again by the next list.
@@ -24,6 +23,13 @@ pub(super) struct ObjectCounts {
     due_millis: AtomicU64,
     /// By resource, then by group.
     counts: ArcSwap<Counts>,
+}
+
+/// Number of the objects of a resource, and their average size in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ObjectStatistics {
+    pub(super) objects: u64,
+    pub(super) average_bytes: u64,
 }
 
 type Counts = HashMap<&'static str, Vec<(&'static str, ObjectStatistics)>>;

@@ -176,3 +176,8 @@ pub(super) fn from_content(path: &Path, content: Vec<u8>) -> Result<LoadedConfig
 pub(super) fn parse(content: &[u8]) -> Result<EncryptionConfiguration, DecodingError> {
     decode(content, "EncryptionConfiguration", &["apiserver.config.k8s.io/v1"])
 }
+
+/// Returns the group and the resource in `resource.group`; `*.` is all resources of the core group.
+pub(super) fn parse_resource(text: &str) -> (&str, &str) {
+    text.split_once('.').map_or(("", text), |(resource, group)| (group, resource))
+}

@@ -16,7 +16,7 @@ use registry_core::storage::transform::secretbox::SecretBox;
 use registry_core::storage::transform::{Identity, Transformer};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::config::{Key, KmsConfiguration, LoadedConfiguration, ProviderConfiguration};
+use super::config::{Key, KmsConfiguration, LoadedConfiguration, ProviderConfiguration, parse_resource};
 use super::kms::{EndpointError, KmsClient};
 
 /// Interval between the checks of a service that is healthy, and of one that is not.
@@ -29,11 +29,6 @@ pub(super) struct Transformers {
     services: Vec<Arc<Kms>>,
     /// The checks of the services, which end with this configuration.
     _checks: Vec<AbortOnDropHandle<()>>,
-}
-
-/// Returns the group and the resource in `resource.group`; `*.` is all resources of the core group.
-pub(super) fn parse_resource(text: &str) -> (&str, &str) {
-    text.split_once('.').map_or(("", text), |(resource, group)| (group, resource))
 }
 
 /// Formats a group and resource as in the configuration.

@@ -10,9 +10,8 @@ use registry_core::api::{ErrorList, FieldError, FieldPath};
 use serde_json::json;
 
 use super::config::{
-    EncryptionConfiguration, Key, KeysConfiguration, KmsConfiguration, ProviderConfiguration,
+    EncryptionConfiguration, Key, KeysConfiguration, KmsConfiguration, ProviderConfiguration, parse_resource,
 };
-use super::transformers::parse_resource;
 
 const AES_BYTES: &[usize] = &[16, 24, 32];
 const SECRETBOX_BYTES: &[usize] = &[32];

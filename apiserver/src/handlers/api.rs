@@ -1,55 +1,19 @@
 //! The state of the API: what is served, and what every request needs.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use openapi::DescriptionsSource;
 use registry_core::api::{Reason, StatusError};
 use registry_core::registry::{InstalledApi, LateResources};
-use registry_core::storage::EncodingBudget;
 use request_info::ResourceRequest;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::admission::AdmissionChain;
 use crate::authorization::Authorizer;
-use crate::metrics::RequestMetrics;
-use crate::options::DEFAULT_MIN_REQUEST_TIMEOUT_SECONDS;
 use crate::proxy::Proxy;
 
+use super::config::ApiConfig;
 use super::served::Served;
 use super::served_api::ServedApi;
-
-/// Maximum size of cached encodings unless a server's watch caches share a budget with them, in bytes.
-const DEFAULT_ENCODINGS_BYTES: usize = 16 * 1024 * 1024;
-
-/// Configuration of the API, beside the installed storages.
-#[derive(Clone, Debug)]
-pub struct ApiConfig {
-    /// Returns descriptions of types for OpenAPI documents.
-    pub descriptions: DescriptionsSource,
-    /// Whether CBOR is supported.
-    pub cbor: bool,
-    /// Whether lists and watches can be of a shard.
-    pub shards: bool,
-    /// The memory budget of cached encodings of stored objects.
-    pub encodings: Arc<EncodingBudget>,
-    /// The metrics of requests.
-    pub metrics: RequestMetrics,
-    /// The durations of watches.
-    pub watches: WatchTimes,
-}
-
-/// The durations of watches.
-#[derive(Clone, Debug)]
-pub struct WatchTimes {
-    /// Minimum duration of a watch whose client asks for none.
-    pub minimum: Duration,
-    /// Time over which the end of watches is spread at the shutdown.
-    pub grace_period: Duration,
-    /// Counts the watches that run.
-    pub running: TaskTracker,
-}
 
 /// The parts that requests need beside the resources that are served.
 #[derive(Default)]
@@ -73,34 +37,6 @@ pub struct Api {
     served: Arc<ServedApi>,
     proxy: Option<Proxy>,
     late: Option<Arc<dyn LateResources>>,
-}
-
-// === impl ApiConfig ===
-
-impl Default for ApiConfig {
-    fn default() -> Self {
-        let encodings = Arc::new(EncodingBudget::new(DEFAULT_ENCODINGS_BYTES));
-        Self {
-            descriptions: || None,
-            cbor: false,
-            shards: false,
-            encodings,
-            metrics: RequestMetrics::default(),
-            watches: WatchTimes::default(),
-        }
-    }
-}
-
-// === impl WatchTimes ===
-
-impl Default for WatchTimes {
-    fn default() -> Self {
-        Self {
-            minimum: Duration::from_secs(DEFAULT_MIN_REQUEST_TIMEOUT_SECONDS.into()),
-            grace_period: Duration::ZERO,
-            running: TaskTracker::new(),
-        }
-    }
 }
 
 // === impl Api ===

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::discovery::{PeerGroups, PublishPeers, PublishRemote, RemoteGroups};
 use crate::metrics::RequestMetrics;
 
-use super::api::ApiConfig;
+use super::config::ApiConfig;
 use super::ending::Ending;
 use super::served::{Served, ServedCollections};
 

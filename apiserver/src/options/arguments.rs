@@ -204,14 +204,6 @@ fn as_go_reads(flag: &Arg, name: &str, value: &str) -> Option<OsString> {
     None
 }
 
-/// Lets a flag of a truth value be given alone, as `--flag` for `--flag=true`. Its value is never the next argument.
-pub(super) fn given_alone(flag: Arg) -> Arg {
-    if !flag.get_action().takes_values() || flag.get_value_parser().type_id() != TypeId::of::<bool>() {
-        return flag;
-    }
-    flag.value_name("BOOL").num_args(0..=1).default_missing_value("true").require_equals(true)
-}
-
 /// Reads a truth value as Go does (`strconv.ParseBool`).
 pub(super) fn truth(text: &str) -> Option<bool> {
     match text {

@@ -3,13 +3,13 @@
 //!
 //! A flag that the command line knows must not be in the table: a test compares both with kube-apiserver's list.
 
+use std::any::TypeId;
 use std::fmt::Write as _;
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
-use super::arguments::given_alone;
 use super::parse_duration;
 
 mod reference;
@@ -205,4 +205,12 @@ impl FromArgMatches for UpstreamFlags {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
+}
+
+/// Lets a flag of a truth value be given alone, as `--flag` for `--flag=true`. Its value is never the next argument.
+fn given_alone(flag: Arg) -> Arg {
+    if !flag.get_action().takes_values() || flag.get_value_parser().type_id() != TypeId::of::<bool>() {
+        return flag;
+    }
+    flag.value_name("BOOL").num_args(0..=1).default_missing_value("true").require_equals(true)
 }

@@ -14,9 +14,6 @@ use super::authority::{Authority, AuthorityPurpose};
 use super::issue::Purpose;
 use super::{FileFault, KeyDirectory, Moment, Notes, PkiError, certificates, private_key, read};
 
-/// The name in the generated certificate, which extension servers accept.
-pub(crate) const PROXY_CLIENT: &str = "front-proxy-client";
-
 /// The identity, and the generated authority.
 pub(super) struct FrontProxy {
     /// The certificate and its key; `None` if the operator has configured front proxies, but no identity of this server.

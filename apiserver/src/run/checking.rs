@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -13,6 +14,7 @@ use registry_core::registry::StorageMap;
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::resource::Versions;
 use registry_core::storage::embedded::Embedded;
+use registry_core::storage::embedded::maintenance::Report;
 use registry_core::storage::transfer::Source;
 use registry_core::storage::transform::{Identity, Transformer as _};
 use registry_core::storage::versioned::VersionedStore;
@@ -23,7 +25,6 @@ use crate::options::{Options, StoreLocation};
 use crate::server::error::ServerError;
 
 use super::error::CommandError;
-use super::maintenance::summary;
 use super::moving::{etcd_source, runtime, store_in, with_slash};
 
 /// Beginning of encrypted values.
@@ -224,4 +225,17 @@ impl Decoder {
         let leaked = |text: &str| -> &'static str { Box::leak(text.to_owned().into_boxed_str()) };
         Some(*known.or_insert_with(|| GroupResource { group: leaked(group), resource: leaked(resource) }))
     }
+}
+
+/// Returns the line about the contents of a store.
+pub(super) fn summary(directory: &Path, report: &Report) -> String {
+    format!(
+        "{}: {} keys in {} records of {} bytes, revision {}, history from revision {}\n",
+        directory.display(),
+        report.keys,
+        report.records,
+        report.record_bytes,
+        report.revision,
+        report.compacted_revision,
+    )
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use registry_core::durable_file;
 use registry_core::registry::StorageMap;
-use registry_core::storage::embedded::maintenance::{self, BackupFile, Report, Source};
+use registry_core::storage::embedded::maintenance::{self, BackupFile, Source};
 
 use crate::options::{Options, StorageCommand, StoreLocation};
 
-use super::checking::check;
+use super::checking::{check, summary};
 use super::error::CommandError;
 use super::moving::{export, import, migrate};
 
@@ -55,18 +55,6 @@ pub(super) fn maintain(
         }
     };
     super::print(summary(&directory, &report) + &note)
-}
-
-pub(super) fn summary(directory: &Path, report: &Report) -> String {
-    format!(
-        "{}: {} keys in {} records of {} bytes, revision {}, history from revision {}\n",
-        directory.display(),
-        report.keys,
-        report.records,
-        report.record_bytes,
-        report.revision,
-        report.compacted_revision,
-    )
 }
 
 /// Returns the keys and certificates in a directory, sorted by name; none if it does not exist.

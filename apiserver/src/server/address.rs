@@ -45,15 +45,3 @@ pub(super) async fn listen(options: &Options) -> Result<(TcpListener, SocketAddr
     let bound = listener.local_addr().map_err(failed)?;
     Ok((listener, bound))
 }
-
-/// Returns what an operator can do about an address that cannot be bound.
-pub(crate) fn advice(failure: &std::io::Error) -> &'static str {
-    match failure.kind() {
-        ErrorKind::AddrInUse => {
-            "; stop what listens there, or choose another port: --secure-port=0 takes a free one"
-        }
-        ErrorKind::PermissionDenied => "; choose a port from 1024 on (--secure-port)",
-        ErrorKind::AddrNotAvailable => "; --bind-address is to be an address of this machine",
-        _ => "",
-    }
-}

@@ -1,5 +1,6 @@
 //! Errors that keep a server from starting or serving.
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -19,7 +20,6 @@ use crate::encryption::EncryptionError;
 use crate::main_server::source::SourceError;
 use crate::options::{ManifestError, OptionsError, RuntimeConfigError, TracingError};
 use crate::pki::PkiError;
-use crate::server::address::advice;
 use crate::storage::EngineError;
 
 /// The schema of an author's struct is wrong.
@@ -142,4 +142,16 @@ pub enum ServerError {
     /// The runtime or its signal handlers cannot be set up. Not retryable.
     #[error("cannot set up the process: {0}")]
     Process(#[source] std::io::Error),
+}
+
+/// Returns what an operator can do about an address that cannot be bound.
+fn advice(failure: &std::io::Error) -> &'static str {
+    match failure.kind() {
+        ErrorKind::AddrInUse => {
+            "; stop what listens there, or choose another port: --secure-port=0 takes a free one"
+        }
+        ErrorKind::PermissionDenied => "; choose a port from 1024 on (--secure-port)",
+        ErrorKind::AddrNotAvailable => "; --bind-address is to be an address of this machine",
+        _ => "",
+    }
 }

@@ -6,7 +6,7 @@
 
 use std::cell::Cell;
 
-use crate::value::EvaluationError;
+use crate::evaluation_error::EvaluationError;
 use registry_meta::budget::{Budget, Exhausted};
 
 /// Maximum cost of one evaluation, as Kubernetes limits it.

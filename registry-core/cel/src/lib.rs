@@ -15,7 +15,7 @@
 //! | `program` | expressions planned for evaluation |
 //! | `cost` | estimates of costs, before evaluation |
 //! | `checker` | the type checker |
-//! | `library`, `value`, `budget` | the functions, the values, and the costs of an evaluation |
+//! | `library`, `value`, `budget`, `evaluation_error` | the functions, the values, the costs and the errors of an evaluation |
 //! | `declarations` | the signatures of functions |
 //! | `types`, `field_names` | types; names of fields as identifiers |
 //! | `syntax` | the parser |
@@ -41,6 +41,7 @@ mod checker;
 mod cost;
 mod declarations;
 mod environment;
+mod evaluation_error;
 mod field_names;
 mod kinds;
 mod library;

@@ -1,5 +1,6 @@
 //! Values of expressions. Those that come from an object borrow its JSON tree.
 
+pub use crate::evaluation_error::EvaluationError;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -95,20 +96,6 @@ pub enum Key<'a> {
     Fraction(u64),
     /// A text.
     String(Text<'a>),
-}
-
-/// The reason for which an expression has no value.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EvaluationError {
-    /// The expression asks for something that its values do not have. Not retryable with the same values.
-    #[error("{0}")]
-    Failed(String),
-    /// The cost limit is exceeded. Not retryable with the same limit.
-    #[error("operation cancelled: actual cost limit exceeded")]
-    CostLimitExceeded,
-    /// The deadline has passed. Retryable.
-    #[error("operation interrupted")]
-    Interrupted,
 }
 
 /// The result of evaluating a part of an expression.

@@ -15,7 +15,6 @@ mod keywords;
 mod unions;
 
 use form::Writer;
-pub(super) use form::{RECURSIVE, SAME_AS};
 pub(super) use keywords::{type_name, without_nulls};
 
 /// The first step of the paths in errors about a definition.

@@ -10,8 +10,8 @@
 //! |---|---|
 //! | [`patch`] | JSON patch, merge patch, strategic merge patch |
 //! | [`codec`] | JSON, YAML, CBOR and protobuf, and the encoding at rest |
-//! | `structural` | the structural schemas of custom kinds: pruning, defaults, validation |
 //! | `json_schema`, `definition` | the schema of an author's struct, in both forms |
+//! | `structural` | the structural schemas of custom kinds: pruning, defaults, validation |
 //! | [`openapi`] | schemas as OpenAPI shows them |
 //! | `conform`, `defaults`, `empty_fields`, `nil_empties` | algorithms on values: types and unknown fields, defaults, empty lists |
 //! | `facts`, `order`, `numbers` | tables of upstream's Go structs, the order and the protobuf numbers of fields |

@@ -21,6 +21,7 @@ mod correlate;
 mod default_values;
 mod defaults;
 mod formats;
+mod kind;
 mod limited;
 mod lists;
 mod metadata;
@@ -32,6 +33,7 @@ mod tests;
 mod types;
 mod validate;
 
+pub(crate) use compile::{RECURSIVE, SAME_AS};
 use node::{Node, NodeId, Tree};
 
 /// The compiled structural schema of a custom kind in one version, or of a part of it.

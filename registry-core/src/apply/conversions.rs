@@ -1,5 +1,5 @@
-//! What merging, which is a function of its arguments, waits for: conversions outside of this process, and schemas that are
-//! not compiled yet.
+//! The preparations of a merge, which is a function of its arguments: conversions outside of this process, and schemas that
+//! are not compiled yet.
 //!
 //! Merging ends with [`Unconverted`] where it needs one. [`FieldManager::with_conversions`] has it made and merges again,
 //! from the beginning; the conversions made before are found by what was converted. Most applies need none: only managers

@@ -57,7 +57,7 @@ use self::log::fjall::{FjallLog, FjallOptions, NewFjallLog};
 use self::log::memory::MemoryLog;
 use self::log::{Log, LogError};
 pub use self::snapshot::Snapshot;
-use self::state::{EngineState, Head, SharedEngine, Tail};
+use self::state::{EngineState, Head, SharedEngine, Tail, expires_at_seconds};
 use self::writer::{Action, Queue, Request, Write};
 use super::Revision;
 use super::mvcc::{
@@ -494,10 +494,4 @@ impl Embedded {
         .await;
         outcome.unwrap_or_else(|error| Err(MvccError::Unavailable(error.to_string().into())))
     }
-}
-
-/// Returns when a time to live that begins now ends, in whole seconds since 1970, rounded up.
-fn expires_at_seconds(clock: &Clock, ttl: Duration) -> u64 {
-    let end = clock.since_epoch().saturating_add(ttl);
-    end.as_secs().saturating_add(u64::from(end.subsec_nanos() > 0))
 }

@@ -36,10 +36,11 @@ use registry_meta::GroupResource;
 
 pub use cache::CacheMetrics;
 pub use engine::{CommitMetrics, EngineMetrics, EngineOperation};
-pub use families::{Bound, Definition, Described, Families, MetricsError};
+pub use families::{Bound, Definition, Described, Families};
 pub use gauges::{BudgetNumbers, BudgetSource, CacheNumbers, CacheSource};
 pub use names::REQUEST_SECONDS;
 pub use reloads::{ReloadMetrics, content_hash, now_seconds};
+pub use text::MetricsError;
 pub use transform::TransformMetrics;
 
 use cache::CacheFamilies;

@@ -15,7 +15,7 @@ use resource_views::core::v1 as views;
 use serde_json::{Value, json};
 
 use super::ServerFacts;
-use super::own_service::{NAME, NAMESPACE};
+use super::{SERVICE_NAME, SERVICE_NAMESPACE};
 use crate::api::core::endpoints::Endpoints;
 use crate::api::core::services::family_of;
 use crate::api::discovery::endpointslices::EndpointSlices;
@@ -104,7 +104,7 @@ impl OwnEndpoints {
 
     async fn publish(&self, is_running: bool) -> Result<(), StatusError> {
         let present = match &self.endpoints {
-            Some(endpoints) => endpoints.get_newest(NAMESPACE, NAME).await?,
+            Some(endpoints) => endpoints.get_newest(SERVICE_NAMESPACE, SERVICE_NAME).await?,
             None => None,
         };
         let subset = self.subset(present.as_ref(), is_running).await?;
@@ -206,8 +206,8 @@ impl Subset {
         let addresses: Vec<Value> = self.addresses.iter().map(|address| json!({ "ip": address })).collect();
         let mut endpoints = object(json!({
             "metadata": {
-                "name": NAME,
-                "namespace": NAMESPACE,
+                "name": SERVICE_NAME,
+                "namespace": SERVICE_NAMESPACE,
                 // The slice is created directly, not mirrored from it.
                 "labels": { SKIP_MIRROR: "true" },
             },
@@ -230,9 +230,9 @@ impl Subset {
         let endpoints: Vec<Value> = addresses.map(endpoint).collect();
         let mut slice = object(json!({
             "metadata": {
-                "name": NAME,
-                "namespace": NAMESPACE,
-                "labels": { "kubernetes.io/service-name": NAME },
+                "name": SERVICE_NAME,
+                "namespace": SERVICE_NAMESPACE,
+                "labels": { "kubernetes.io/service-name": SERVICE_NAME },
             },
             "addressType": family_of_slice,
             "ports": self.ports,
@@ -245,15 +245,15 @@ impl Subset {
 async fn write_slice(slices: &SystemWriter, subset: &Subset, is_running: bool) -> Result<(), StatusError> {
     // Defaults are part of what is stored.
     let wanted = slices.with_defaults(subset.slice());
-    let Some(present) = slices.get_newest(NAMESPACE, NAME).await? else {
+    let Some(present) = slices.get_newest(SERVICE_NAMESPACE, SERVICE_NAME).await? else {
         return if is_running { slices.create(wanted).await } else { Ok(()) };
     };
     if present.get(&ADDRESS_TYPE) != wanted.get(&ADDRESS_TYPE) {
         if subset.addresses.is_empty() {
-            return slices.remove(NAMESPACE, NAME).await;
+            return slices.remove(SERVICE_NAMESPACE, SERVICE_NAME).await;
         }
         // The type of a slice is immutable.
-        slices.remove(NAMESPACE, NAME).await?;
+        slices.remove(SERVICE_NAMESPACE, SERVICE_NAME).await?;
         return slices.create(wanted).await;
     }
     let mut changed = present.clone();

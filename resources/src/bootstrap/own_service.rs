@@ -12,12 +12,10 @@ use registry_core::registry::InstalledApi;
 use serde_json::json;
 
 use super::own_endpoints::OwnEndpoints;
-use super::{OWN_SERVICE_PERIOD, PostStartHook, ServerFacts};
+use super::{OWN_SERVICE_PERIOD, PostStartHook, SERVICE_NAME, SERVICE_NAMESPACE, ServerFacts};
 use crate::api::core::services::{Services, family_of};
 use crate::support::system_writer::SystemWriter;
 
-pub(super) const NAME: &str = "kubernetes";
-pub(super) const NAMESPACE: &str = "default";
 /// The port of the Service.
 const SERVICE_PORT: u16 = 443;
 
@@ -49,8 +47,8 @@ impl OwnService {
     fn service(&self) -> Object {
         let service = json!({
             "metadata": {
-                "name": NAME,
-                "namespace": NAMESPACE,
+                "name": SERVICE_NAME,
+                "namespace": SERVICE_NAMESPACE,
                 "labels": { "component": "apiserver", "provider": "kubernetes" },
             },
             "spec": {
@@ -81,7 +79,7 @@ impl OwnService {
         match self.services.ensure_one(self.service(), mend).await {
             // A service of a family that the server is not started with keeps its port.
             Err(failure) if failure.reason == Reason::Invalid && self.is_present().await? => {
-                tracing::warn!("the Service {NAME} keeps its port: {failure}");
+                tracing::warn!("the Service {SERVICE_NAME} keeps its port: {failure}");
             }
             outcome => outcome?,
         }
@@ -90,7 +88,7 @@ impl OwnService {
     }
 
     async fn is_present(&self) -> Result<bool, StatusError> {
-        Ok(self.services.get_newest(NAMESPACE, NAME).await?.is_some())
+        Ok(self.services.get_newest(SERVICE_NAMESPACE, SERVICE_NAME).await?.is_some())
     }
 }
 

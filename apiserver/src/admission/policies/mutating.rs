@@ -30,7 +30,8 @@ mod mutator;
 mod patches;
 mod runs;
 
-use mutator::{Failure, Mutator, Verdict};
+use mutator::{Mutator, Verdict};
+use patches::Failure;
 use runs::{Invoked, Runs};
 
 /// The name of the plug-in.

@@ -7,13 +7,10 @@ use serde_json::{Map, Value, json};
 
 use registry_meta::{ErrorList, FieldError, FieldPath};
 
+use crate::structural::{RECURSIVE, SAME_AS};
+
 use super::keywords;
 use super::unions::{self, Variants};
-
-/// Marks a type that contains itself; the value is its name.
-pub(crate) const RECURSIVE: &str = "x-orlop-recursive";
-/// Marks the places in such a type where it is contained.
-pub(crate) const SAME_AS: &str = "x-orlop-same-as";
 
 /// Accepts JSON names with underscores in a struct.
 const SNAKE_CASE: &str = "x-orlop-snake-case";

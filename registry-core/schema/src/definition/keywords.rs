@@ -4,8 +4,6 @@ use serde_json::{Map, Value, json};
 
 use registry_meta::{ErrorList, FieldError, FieldPath};
 
-use super::unions::is_restriction;
-
 type JsonMap = Map<String, Value>;
 
 pub(super) const KEEPS_UNKNOWN: &str = "x-kubernetes-preserve-unknown-fields";
@@ -174,4 +172,10 @@ fn check(schema: &JsonMap, path: &FieldPath, faults: &mut ErrorList) {
             faults.push(FieldError::not_supported(path.clone(), key.as_str(), &EXTENSIONS));
         }
     }
+}
+
+/// Whether a schema restricts a value without saying its type.
+pub(super) fn is_restriction(schema: &Value) -> bool {
+    let describes = |key: &str| schema.get(key).is_some();
+    schema.is_object() && !["type", "$ref", "const", "anyOf", "oneOf", "allOf"].into_iter().any(describes)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::keywords;
+use super::keywords::{self, is_restriction};
 
 type JsonMap = Map<String, Value>;
 
@@ -48,12 +48,6 @@ pub(super) fn variants<'a>(schema: &'a JsonMap, definitions: Option<&'a JsonMap>
         return objects.filter(|_| key != "allOf").map_or(Variants::Mixed, Variants::Objects);
     }
     Variants::None
-}
-
-/// Whether a schema restricts a value without saying its type.
-pub(super) fn is_restriction(schema: &Value) -> bool {
-    let describes = |key: &str| schema.get(key).is_some();
-    schema.is_object() && !["type", "$ref", "const", "anyOf", "oneOf", "allOf"].into_iter().any(describes)
 }
 
 /// Adds the fields of a variant to those of others. A field that differs between them has any value, or the values of

@@ -5,14 +5,19 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::definition::{RECURSIVE, SAME_AS};
 use crate::go_regexp::Pattern;
 use crate::types::ListKind;
 
 use super::default_values;
+
+/// Marks a type that contains itself; the value is its name.
+pub(crate) const RECURSIVE: &str = "x-orlop-recursive";
+/// Marks the places in such a type where it is contained.
+pub(crate) const SAME_AS: &str = "x-orlop-same-as";
 use super::formats::Format;
+use super::kind::Kind;
 use super::node::{
-    Accepted, Additional, Combined, Flags, FormatRule, Kind, Node, NodeId, NumberRules, Rules, SizeRules,
+    Accepted, Additional, Combined, Flags, FormatRule, Node, NodeId, NumberRules, Rules, SizeRules,
     TextRules, Tree,
 };
 

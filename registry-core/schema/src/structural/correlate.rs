@@ -13,7 +13,8 @@ use serde_json::Value;
 
 use crate::types::ListKind;
 
-use super::node::{Kind, Node, NodeId, Tree};
+use super::kind::Kind;
+use super::node::{Node, NodeId, Tree};
 
 /// A value before the update and the schema of both.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::node::Kind;
+use super::kind::Kind;
 use crate::go_regexp;
 
 mod mail;

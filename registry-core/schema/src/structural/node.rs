@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::types::ListKind;
 
 use super::formats::Format;
+use super::kind::Kind;
 use crate::go_regexp::{Pattern, SyntaxError};
 
 /// The nodes of a schema.
@@ -40,22 +41,6 @@ pub(super) struct Node {
     pub(super) default: Option<Arc<Value>>,
     pub(super) required: Box<[Arc<str>]>,
     pub(super) rules: Option<Box<Rules>>,
-}
-
-/// The type of a value.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Not specified.
-    #[default]
-    Any,
-    Object,
-    Array,
-    String,
-    Integer,
-    Number,
-    Boolean,
-    /// `x-kubernetes-int-or-string`.
-    IntOrString,
 }
 
 /// Properties of a node that are either true or false.

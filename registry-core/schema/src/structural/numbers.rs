@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::scalars::shorten_whole;
 
-use super::node::{Kind, NodeId, Tree};
+use super::kind::Kind;
+use super::node::{NodeId, Tree};
 
 /// Writes whole numbers without a fraction, as they are stored. Numbers of a wrong type remain, because the errors about
 /// them tell integers from other numbers.

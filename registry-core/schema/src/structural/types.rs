@@ -12,8 +12,9 @@ use crate::types::{Dialect, Field, KindEntry, ListKind, Scalar, Struct, Type, Ty
 use registry_meta::GroupVersionKind;
 
 use super::StructuralSchema;
+use super::kind::Kind;
 use super::metadata::OBJECT_META;
-use super::node::{Additional, Flags, Kind, Node, NodeId, Tree};
+use super::node::{Additional, Flags, Node, NodeId, Tree};
 
 struct Builder<'a> {
     tree: &'a Tree,

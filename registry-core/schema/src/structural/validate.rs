@@ -11,9 +11,11 @@ use registry_meta::budget::Budget;
 use registry_meta::{ErrorList, FieldPath};
 
 use super::correlate::{Before, Correlation};
-use super::node::{Additional, Combined, Flags, Kind, Node, NodeId, Rules, SizeRules, Tree};
+use super::kind::Kind;
+use super::node::{Additional, Combined, Flags, Node, NodeId, Rules, SizeRules, Tree};
 
 mod fault;
+mod number;
 mod place;
 mod scalars;
 

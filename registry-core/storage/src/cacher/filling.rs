@@ -6,13 +6,21 @@ use crate::entry::StoredObject;
 
 use super::budget::{CacheBudget, Share};
 use super::snapshots::Objects;
-use super::state::Absent;
 
 /// Collects the objects of a cache that is being filled; only counts them once they exceed the budget.
 pub(super) struct Filling {
     budget: Arc<CacheBudget>,
     share: Arc<Share>,
     filled: Filled,
+}
+
+/// Objects of the store that the cache does not hold.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Absent {
+    /// Number of objects.
+    pub(super) objects: usize,
+    /// Memory needed to hold them, in bytes.
+    pub(super) bytes: usize,
 }
 
 /// The loaded objects.

@@ -16,7 +16,7 @@ use super::CacherOptions;
 use super::budget::{CacheBudget, Share};
 use super::event_channel::{Event, EventChannel};
 use super::event_channels::{EventChannelId, EventChannelKey, EventChannels};
-use super::filling::{Filled, Filling};
+use super::filling::{Absent, Filled, Filling};
 use super::notifier::Notifier;
 use super::snapshots::{Objects, Pages, Snapshot, StandingSnapshots};
 
@@ -59,15 +59,6 @@ struct Contents {
     history_bytes: usize,
     /// Number and size of the objects if they are not held; `None` while the snapshot holds them.
     absent: Option<Absent>,
-}
-
-/// Objects of the store that the cache does not hold.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Absent {
-    /// Number of objects.
-    pub(super) objects: usize,
-    /// Memory needed to hold them, in bytes.
-    pub(super) bytes: usize,
 }
 
 /// The start of a watcher.

@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use registry_meta::clock::Clock;
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -64,6 +66,12 @@ pub(super) struct Expiry {
     pub(super) at_seconds: u64,
     pub(super) revision: Revision,
     pub(super) key: Arc<str>,
+}
+
+/// Returns when a time to live that begins now ends, in whole seconds since 1970, rounded up.
+pub(super) fn expires_at_seconds(clock: &Clock, ttl: Duration) -> u64 {
+    let end = clock.since_epoch().saturating_add(ttl);
+    end.as_secs().saturating_add(u64::from(end.subsec_nanos() > 0))
 }
 
 /// The newest changes, without gaps, decoded once for all watchers.

@@ -7,8 +7,9 @@ use prometheus::{HistogramVec, IntCounterVec};
 
 use registry_meta::GroupResource;
 
-use super::families::{Bound, Families, MetricsError};
+use super::families::{Bound, Families};
 use super::names;
+use super::text::MetricsError;
 
 /// Metrics of one resource's watch cache. The default records nothing.
 #[derive(Clone, Default)]

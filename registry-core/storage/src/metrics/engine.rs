@@ -7,8 +7,9 @@ use prometheus::{Histogram, HistogramVec, IntCounterVec};
 
 use registry_meta::GroupResource;
 
-use super::families::{Bound, Families, MetricsError};
+use super::families::{Bound, Families};
 use super::names;
+use super::text::MetricsError;
 
 /// Metrics of the engine requests for one resource. The default records nothing.
 #[derive(Clone, Default)]

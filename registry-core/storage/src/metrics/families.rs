@@ -7,10 +7,7 @@ use prometheus::core::{Collector, MetricVec, MetricVecBuilder};
 use prometheus::proto::MetricFamily;
 use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
 
-use super::text;
-
-/// A metric cannot be registered or encoded: a programming error.
-pub type MetricsError = prometheus::Error;
+use super::text::{self, MetricsError};
 
 /// Definition of a metric.
 #[derive(Clone, Copy, Debug)]

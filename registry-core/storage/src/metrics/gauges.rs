@@ -10,8 +10,9 @@ use prometheus::{IntCounterVec, IntGaugeVec};
 
 use registry_meta::GroupResource;
 
-use super::families::{Definition, Families, MetricsError};
+use super::families::{Definition, Families};
 use super::names;
+use super::text::MetricsError;
 
 /// Revisions are exported modulo this, as Kubernetes does: a gauge is a float, exact below 2^53 only.
 const REVISION_MODULUS: u64 = 1_000_000_000_000_000;

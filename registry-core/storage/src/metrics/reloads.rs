@@ -7,7 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use prometheus::{IntCounterVec, IntGaugeVec};
 use ring::digest::{SHA256, digest};
 
-use super::families::{Definition, Families, MetricsError};
+use super::families::{Definition, Families};
+use super::text::MetricsError;
 
 /// The metrics of a configuration file.
 #[derive(Clone)]

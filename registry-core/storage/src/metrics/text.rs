@@ -11,7 +11,8 @@ use prometheus::proto::{LabelPair, MetricFamily, MetricType};
 
 use registry_meta::go_text::float;
 
-use super::MetricsError;
+/// A metric cannot be registered or encoded: a programming error.
+pub type MetricsError = prometheus::Error;
 
 /// Expected number of bytes of a sample.
 const SAMPLE_BYTES: usize = 128;

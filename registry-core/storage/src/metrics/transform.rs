@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use prometheus::{HistogramVec, IntCounterVec};
 
-use super::families::{Families, MetricsError};
+use super::families::Families;
 use super::names;
 use super::reloads::ReloadMetrics;
+use super::text::MetricsError;
 
 /// The metrics of the transformation of values at rest. The default records nothing.
 #[derive(Clone, Default)]

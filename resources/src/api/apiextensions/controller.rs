@@ -75,7 +75,7 @@ struct Tasks {
     works: HashMap<Id, Work>,
 }
 
-/// What a task is about.
+/// The definition that a task handles.
 struct Work {
     /// The name of the definition.
     name: String,

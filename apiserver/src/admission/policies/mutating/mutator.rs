@@ -17,7 +17,7 @@ use crate::admission::expressions::{Needs, Subject, Write};
 use crate::admission::policies::definitions::{Policy, elements, text};
 use crate::metrics::{AdmissionMetrics, WebhookKind};
 
-use super::patches::{self, Patch, PatchFailure};
+use super::patches::{self, Failure, Patch, PatchFailure};
 
 /// The compiled expressions of one policy.
 #[derive(Debug)]
@@ -45,27 +45,6 @@ enum PatchKind {
     ApplyConfiguration,
     /// The operations of a JSON patch.
     JsonPatch,
-}
-
-/// Why a mutation is not applied.
-#[derive(Debug)]
-pub(super) enum Failure {
-    /// The policy refuses the write, unless its failures are ignored.
-    Refused(String),
-    /// The write fails, whatever the policy says about failures.
-    Status(StatusError),
-}
-
-// === impl Failure ===
-
-impl Failure {
-    /// Returns what went wrong.
-    pub(super) fn message(&self) -> &str {
-        match self {
-            Self::Refused(message) => message,
-            Self::Status(failure) => &failure.message,
-        }
-    }
 }
 
 // === impl Mutator ===

@@ -14,7 +14,14 @@ use registry_core::patch::json::JsonPatch;
 use registry_core::registry::InstalledPath;
 use serde_json::{Map, Value, json};
 
-use super::mutator::Failure;
+/// The reason that a mutation is not applied.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The policy refuses the write, unless its failures are ignored.
+    Refused(String),
+    /// The write fails, whatever the policy says about failures.
+    Status(StatusError),
+}
 
 /// Error of an expression that makes no patch. The texts are Kubernetes'.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +60,18 @@ pub(super) enum Patch {
     Configuration(Map<String, Value>),
     /// Operations on the object.
     Operations(JsonPatch),
+}
+
+// === impl Failure ===
+
+impl Failure {
+    /// Returns what went wrong.
+    pub(super) fn message(&self) -> &str {
+        match self {
+            Self::Refused(message) => message,
+            Self::Status(failure) => &failure.message,
+        }
+    }
 }
 
 // === impl Patch ===

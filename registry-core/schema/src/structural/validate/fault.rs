@@ -9,8 +9,8 @@ use registry_meta::validation::FieldErrorKind;
 use registry_meta::{ErrorList, FieldError, FieldPath};
 
 use super::super::limited::Limited;
+use super::number::Num;
 use super::place::Path;
-use super::scalars::Num;
 
 /// A violation of the schema.
 pub(super) struct Fault<'a> {
