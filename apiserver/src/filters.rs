@@ -311,7 +311,7 @@ impl<D: Dispatch> Filters<D> {
         // Boxed: it is by far the largest part of what the filters above move into the timeout and other wrappers.
         let handled = Box::pin(self.handle(info, user, request, audit_id, arrival, findings));
         let handled = handled.instrument(root.clone()).await;
-        root.record("http.status_code", status_of(&handled));
+        root.record("http.response.status_code", status_of(&handled));
         handled
     }
 

@@ -77,6 +77,7 @@ impl<D: Dispatch> Filters<D> {
             info,
             target: request_log::loggable(info, request.uri()),
             audit_id,
+            client: arrival.client,
             received: arrival.received,
             authentication,
         })

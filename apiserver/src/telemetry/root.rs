@@ -1,10 +1,12 @@
 //! The span of a request.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use http::{HeaderMap, HeaderValue, Request};
+use http::header::USER_AGENT;
+use http::{HeaderMap, HeaderValue, Request, Version};
 use registry_core::context::UserInfo;
 use registry_core::spans::TARGET;
 use request_info::RequestInfo;
@@ -31,6 +33,7 @@ pub(crate) struct Traced<'a> {
     /// The path and the query, without credentials.
     pub(crate) target: String,
     pub(crate) audit_id: &'a HeaderValue,
+    pub(crate) client: Option<IpAddr>,
     pub(crate) received: Instant,
     /// Time that authentication has taken.
     pub(crate) authentication: Duration,
@@ -81,12 +84,15 @@ impl Sampler {
     }
 }
 
+/// Creates the span of a request. Its attributes have the names of OpenTelemetry's conventions for HTTP servers, and
+/// `http.target` of older ones, as those of kube-apiserver.
 fn span(
     traced: &Traced<'_>,
     trace_id: u128,
     parent: Option<TraceContext>,
     link: Option<TraceContext>,
 ) -> Span {
+    let user_agent = traced.request.headers().get(USER_AGENT);
     let span = info_span!(
         target: TARGET,
         parent: None,
@@ -97,9 +103,14 @@ fn span(
         trace.link.span = link.map(|link| link.span_id),
         trace.elapsed = nanoseconds(traced.received.elapsed()),
         trace.name = name(traced),
-        http.method = traced.request.method().as_str(),
+        http.request.method = traced.request.method().as_str(),
+        http.response.status_code = field::Empty,
+        client.address = traced.client.map(|address| address.to_string()),
+        user_agent.original = user_agent.and_then(|value| value.to_str().ok()),
         http.target = traced.target,
-        http.status_code = field::Empty,
+        url.scheme = "https",
+        url.path = traced.request.uri().path(),
+        network.protocol.version = protocol_version(traced.request.version()),
         "audit-id" = traced.audit_id.to_str().unwrap_or_default(),
     );
     // It has ended before the trace of the request was known.
@@ -114,6 +125,16 @@ fn span(
 
 fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Returns the version of HTTP as OpenTelemetry names it.
+fn protocol_version(version: Version) -> Option<&'static str> {
+    match version {
+        Version::HTTP_10 => Some("1.0"),
+        Version::HTTP_11 => Some("1.1"),
+        Version::HTTP_2 => Some("2"),
+        _ => None,
+    }
 }
 
 /// Returns the name of a request's span: its method and the form of its path.
@@ -166,6 +187,7 @@ mod tests {
                 info: &info,
                 target: String::new(),
                 audit_id: &audit_id,
+                client: None,
                 received: Instant::now(),
                 authentication: Duration::ZERO,
             };

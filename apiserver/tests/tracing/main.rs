@@ -132,13 +132,24 @@ async fn a_creation_is_traced_through_its_stages_and_to_a_webhook() {
     server.post(MAPS, &config_map("c"), "").await;
     server.stop().await;
 
-    let root = collector.root("http.status_code", "201").await;
+    let root = collector.root("http.response.status_code", "201").await;
     let hexadecimal =
         |bytes: &[u8]| bytes.iter().flat_map(|byte| [byte >> 4, byte & 0xf]).map(digit).collect::<String>();
     assert_eq!(root.name, "POST /api/v1/namespaces/{:namespace}/configmaps");
     assert_eq!(hexadecimal(&root.trace_id), trace);
     assert_eq!(hexadecimal(&root.parent_span_id), parent);
-    assert_eq!(attribute(&root, "http.target").unwrap(), format!("{MAPS}?fieldManager=me"));
+    let target = format!("{MAPS}?fieldManager=me");
+    for (name, value) in [
+        ("http.request.method", "POST"),
+        ("http.target", &target),
+        ("url.scheme", "https"),
+        ("url.path", MAPS),
+        ("client.address", "127.0.0.1"),
+        ("user_agent.original", "tracing-test"),
+        ("network.protocol.version", "1.1"),
+    ] {
+        assert_eq!(attribute(&root, name).as_deref(), Some(value), "{name}");
+    }
     assert_eq!(attribute(&root, "audit-id").unwrap().len(), 36);
     let spans = collector.spans();
     assert!(spans.iter().all(|span| span.trace_id == root.trace_id), "one trace only: {spans:#?}");
@@ -190,7 +201,7 @@ async fn sampled_requests_begin_traces() {
     let server = Process::start(directory.path(), &configuration).await;
     server.post(MAPS, &config_map("a"), "").await;
     server.stop().await;
-    let root = collector.root("http.status_code", "201").await;
+    let root = collector.root("http.response.status_code", "201").await;
     assert!(root.parent_span_id.is_empty() || root.parent_span_id.iter().all(|byte| *byte == 0));
 }
 

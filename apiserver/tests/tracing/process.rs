@@ -55,7 +55,9 @@ impl Process {
 
     /// Sends a body to a path, with a `traceparent` unless it is empty.
     pub(crate) async fn post(&self, path: &str, body: &Value, traceparent: &str) -> Value {
-        let mut request = http::Request::post(path).header("content-type", "application/json");
+        let mut request = http::Request::post(path)
+            .header("content-type", "application/json")
+            .header("user-agent", "tracing-test");
         if !traceparent.is_empty() {
             request = request.header("traceparent", traceparent);
         }

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	restclient "k8s.io/client-go/rest"
 	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/tracing"
 
 	"k8s.io/kubernetes/cmd/kube-apiserver/app/options"
 )
@@ -76,6 +77,10 @@ func Start(ctx context.Context, t orlop.Testing, directory string, s *options.Se
 		return nil, nil, err
 	}
 	config.ContentType = "application/vnd.kubernetes.protobuf"
+	if s.Traces != nil && s.Traces.ConfigFile != "" {
+		// Passes the trace of a test on to the server.
+		config.Wrap(tracing.WrapperFor(tracing.NewNoopTracerProvider()))
+	}
 	return process, config, nil
 }
 
