@@ -139,11 +139,13 @@ impl Elections {
         let now = self.clock.now();
         let (expired, candidates): (Vec<_>, Vec<_>) =
             self.observed.candidates(lease).into_iter().partition(|candidate| candidate.is_expired(now));
-        for candidate in expired {
+        let (obsolete, silent): (Vec<_>, Vec<_>) =
+            expired.into_iter().partition(|candidate| candidate.is_obsolete(now));
+        for candidate in obsolete {
             self.remove(namespace, &candidate, now).await?;
         }
         if candidates.is_empty() {
-            return Ok(false);
+            return Ok(!silent.is_empty());
         }
         let path = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases");
         let existing = self.observed.lease(lease).map(|lease| serde_json::from_slice(lease.json()));
@@ -186,7 +188,7 @@ impl Elections {
             let value = object.get("metadata").and_then(|metadata| metadata.get(field));
             value.and_then(Value::as_str).unwrap_or_default().to_owned()
         };
-        if Candidate::read(&object).is_none_or(|present| !present.is_expired(now)) {
+        if Candidate::read(&object).is_none_or(|present| !present.is_obsolete(now)) {
             return Ok(());
         }
         let (uid, resource_version) = (text("uid"), text("resourceVersion"));

@@ -156,6 +156,7 @@ async fn the_present_state_can_come_first_as_tables() {
             row["object"]["metadata"]["resourceVersion"],
             bookmark["object"]["metadata"]["resourceVersion"]
         );
+        assert_eq!(row["cells"][0], "", "it has no name");
         let kind = if include == "Object" { "ConfigMap" } else { "PartialObjectMetadata" };
         assert_eq!(row["object"]["kind"], kind);
     }

@@ -135,6 +135,10 @@ async fn silent_candidates_are_asked_and_dead_ones_are_removed() {
         get(&server, LEASE).await.filter(|lease| lease["spec"]["holderIdentity"] == "alive")
     })
     .await;
+    let mut unheard = silent.clone();
+    unheard["leaseName"] = "other".into();
+    unheard["renewTime"] = Value::Null;
+    create(&server, "unheard", &unheard).await;
     let mut dead = silent.clone();
     dead["renewTime"] = OLD.into();
     dead["pingTime"] = moment(3600);
@@ -142,6 +146,8 @@ async fn silent_candidates_are_asked_and_dead_ones_are_removed() {
     create(&server, "dead", &dead).await;
     let path = format!("{CANDIDATES}/dead");
     until("a dead candidate remains", async || get(&server, &path).await.is_none().then_some(())).await;
+    let unheard = get(&server, &format!("{CANDIDATES}/unheard")).await;
+    assert!(unheard.is_some(), "it may be new");
 }
 
 #[tokio::test]

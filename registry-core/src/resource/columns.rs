@@ -109,7 +109,7 @@ impl Column {
     /// The object's name, the first column of every table.
     pub const NAME: Self = Self {
         format: ColumnFormat::Name,
-        ..Self::new("Name", ColumnType::String, Cell::Path(&["metadata", "name"])).described(NAME_DESCRIPTION)
+        ..Self::new("Name", ColumnType::String, Cell::Text(&["metadata", "name"])).described(NAME_DESCRIPTION)
     };
 
     /// The object's age, as in built-in tables.

@@ -42,6 +42,7 @@ use super::interface::{
 use super::mvcc::NotReady;
 
 pub use budget::CacheBudget;
+use snapshots::Snapshot;
 use state::CacheState;
 
 /// Time that a read waits for the cache to reach a revision before it fails (as in Kubernetes).
@@ -131,24 +132,22 @@ impl Cacher {
         Ok(caught_up)
     }
 
-    /// Returns the newest state of an object from the cache; `None` sends the read to the store.
+    /// Returns a snapshot with the newest state of an object; `None` sends the read to the store.
     ///
     /// A store that knows the newest revision of each key, as the embedded one does, needs no progress of the whole cache: the
     /// cached state is the newest if it has that revision.
-    async fn newest(&self, key: &str) -> Result<Option<Option<StoredObject>>, StorageError> {
+    async fn snapshot_with_newest(&self, key: &str) -> Result<Option<Snapshot>, StorageError> {
         let Some(newest) = self.inner.key_revision(key) else {
             let caught_up = self.catch_up().await?;
-            return Ok(self.cached(key).filter(|_| caught_up));
+            return Ok(self.state.snapshot().filter(|_| caught_up));
         };
-        let cached = self.cached(key);
-        let cached = cached.filter(|cached| cached.as_ref().map_or(0, |object| object.revision) == newest);
-        self.state.metrics.read_consistently(cached.is_some());
-        Ok(cached)
-    }
-
-    /// Returns the cached state of an object, if the cache holds the objects.
-    fn cached(&self, key: &str) -> Option<Option<StoredObject>> {
-        Some(self.state.snapshot()?.objects.get(key).cloned())
+        let is_newest = |snapshot: &Snapshot| {
+            let cached = snapshot.objects.get(key).map_or(0, |object| object.revision);
+            cached == newest
+        };
+        let snapshot = self.state.snapshot().filter(is_newest);
+        self.state.metrics.read_consistently(snapshot.is_some());
+        Ok(snapshot)
     }
 
     /// Like `catch_up`, for a read of any available state: it must not be older than any observed revision.
@@ -194,7 +193,7 @@ impl Cacher {
 
     /// Returns the cached object under a key, as a hint for writes.
     fn hint(&self, key: &str) -> Option<StoredObject> {
-        self.cached(key).flatten()
+        self.state.snapshot()?.objects.get(key).cloned()
     }
 }
 
@@ -222,16 +221,16 @@ impl Interface for Cacher {
         key: &str,
         not_older_than: Option<Revision>,
     ) -> Result<Option<StoredObject>, StorageError> {
-        let cached = match not_older_than {
-            None => self.newest(key).await?,
+        let snapshot = match not_older_than {
+            None => self.snapshot_with_newest(key).await?,
             Some(revision) if self.state.is_filled() && self.state.holds_objects() => {
                 let caught_up = self.catch_up_with_named(revision).await?;
-                self.cached(key).filter(|_| caught_up)
+                self.state.snapshot().filter(|_| caught_up)
             }
             Some(_) => None,
         };
-        if let Some(object) = cached {
-            return Ok(object);
+        if let Some(snapshot) = snapshot {
+            return Ok(snapshot.objects.get(key).cloned());
         }
         let got = self.inner.get(key, not_older_than).await?;
         self.observe(got.as_ref().map_or(0, |object| object.revision));

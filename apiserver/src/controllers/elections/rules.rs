@@ -180,6 +180,11 @@ impl Candidate {
         is_past(self.renewed, VALIDITY, now)
     }
 
+    /// Whether it can be removed. One that was never heard of may be new.
+    pub(super) fn is_obsolete(&self, now: Timestamp) -> bool {
+        is_past(self.renewed.or(self.created), VALIDITY, now)
+    }
+
     /// Whether it was asked, and has not answered.
     fn is_asked(&self) -> bool {
         self.asked.is_some() && self.renewed < self.asked

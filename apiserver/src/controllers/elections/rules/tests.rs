@@ -105,6 +105,8 @@ fn strange_times_are_no_failures() {
     assert_eq!(elected(&[Arc::new(late.clone())], None), Some("a"));
     let never = Candidate { renewed: None, ..late };
     assert!(never.is_expired(now()));
+    assert!(never.is_obsolete(now()), "it was created half a day ago");
+    assert!(!Candidate { created: Some(now()), ..never }.is_obsolete(now()), "it may still begin");
     let lease = LeaseState { duration_seconds: Some(i64::MAX), ..held_by("a", 1) };
     assert!(!is_expired(&lease, now()));
     assert!(is_expired(&LeaseState::default(), now()));
