@@ -130,6 +130,18 @@ async fn requests_are_passed_on_to_pods_services_and_nodes() {
 }
 
 #[tokio::test]
+async fn proxied_bodies_have_no_limit() {
+    let (server, mut admin) = server_with_peers().await;
+    let body = Value::from("x".repeat(4 << 20));
+    let told = admin.ask("POST", &format!("{POD}/proxy/upload"), &body).await;
+    assert_eq!(told.status, 200);
+    assert_eq!(told.json()["body"].as_str().unwrap().len(), body.to_string().len());
+    let stored = admin.ask("POST", "/api/v1/namespaces/default/configmaps", &body).await;
+    assert_eq!(stored.status, 413, "other bodies have one");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn streams_are_upgraded_and_passed_on_as_bytes() {
     let (server, mut admin) = server_with_peers().await;
     let exec = format!("{POD}/exec?command=ls&command=-l&stdout=true");

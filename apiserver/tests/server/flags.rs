@@ -80,11 +80,27 @@ async fn the_endpoints_of_the_server_can_be_left_to_something_else() {
 #[tokio::test]
 async fn objects_are_found_below_any_prefix_of_keys() {
     let path = "/api/v1/namespaces/default/configmaps";
-    for prefix in ["", "/", "6d0b7a9e/registry", "/a//b/"] {
-        let server = start(&[&format!("--etcd-prefix={prefix}")]).await;
-        create(&server, path, &json!({"metadata": {"name": "a"}})).await;
+    let first = TestServer::builder().start().await.unwrap();
+    let directory = first.directory().clone();
+    first.stop().await;
+    for (number, (prefix, found)) in [
+        ("", json!([])),
+        ("/", json!(["n0"])),
+        ("6d0b7a9e/registry", json!([])),
+        ("/6d0b7a9e/registry/", json!(["n2"])),
+        ("/a//b/", json!([])),
+        ("a/b", json!(["n4"])),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let flag = format!("--etcd-prefix={prefix}");
+        let builder = TestServer::builder().without_controllers().directory(&directory).flag(flag);
+        let server = builder.start().await.unwrap();
         let list = server.call("GET", path, &Value::Null).await.unwrap();
-        assert_eq!(list["items"][0]["metadata"]["name"], "a", "{prefix}");
+        let names = list["items"].as_array().unwrap().iter().map(|item| item["metadata"]["name"].clone());
+        assert_eq!(names.collect::<Value>(), found, "{prefix}");
+        create(&server, path, &json!({"metadata": {"name": format!("n{number}")}})).await;
         server.stop().await;
     }
 }
@@ -309,20 +325,22 @@ async fn kubelets_are_reached_verified_and_shown_a_certificate_as_flags_say() {
     let internal = json!({"type": "InternalIP", "address": "127.0.0.1"});
     // Nobody listens there.
     let external = json!({"type": "ExternalIP", "address": "127.0.0.9"});
-    for (flags, is_reached) in [
-        (vec![format!("--kubelet-certificate-authority={own}")], true),
-        (vec![format!("--kubelet-certificate-authority={other}")], false),
-        (vec!["--kubelet-preferred-address-types=InternalIP".to_owned()], true),
-        (vec!["--kubelet-preferred-address-types=ExternalIP,InternalIP".to_owned()], false),
+    for (flags, refusal) in [
+        (vec![format!("--kubelet-certificate-authority={own}")], None),
+        (vec![format!("--kubelet-certificate-authority={other}")], Some("certificate")),
+        (vec!["--kubelet-preferred-address-types=InternalIP".to_owned()], None),
+        (
+            vec!["--kubelet-preferred-address-types=ExternalIP,InternalIP".to_owned()],
+            Some("connection refused"),
+        ),
     ] {
         let builder = TestServer::builder().memory().reach_local_workloads();
         let server = shown.iter().chain(&flags).fold(builder, |builder, flag| builder.flag(flag.as_str()));
         let server = server.start().await.unwrap();
         let answer = ask_kubelet(&server, kubelet.address.port(), &json!([external, internal])).await;
-        if is_reached {
-            assert_eq!(answer, Ok(json!({"certificate": true})), "{flags:?}");
-        } else {
-            assert!(answer.is_err(), "{flags:?}: {answer:?}");
+        match refusal {
+            None => assert_eq!(answer, Ok(json!({"certificate": true})), "{flags:?}"),
+            Some(reason) => assert!(answer.clone().unwrap_err().contains(reason), "{flags:?}: {answer:?}"),
         }
         server.stop().await;
     }

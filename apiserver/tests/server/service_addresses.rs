@@ -83,7 +83,8 @@ async fn service_cidr_objects_rule_what_addresses_are_allocated() {
     }]});
     made["metadata"]["resourceVersion"] = Value::Null;
     server.call("PUT", &format!("{RANGES}/more/status"), &made).await.unwrap();
-    assert!(create(&server, "full", &json!({})).await.is_err());
+    let refused = create(&server, "full", &json!({})).await.unwrap_err();
+    assert!(refused.contains("range is full"), "{refused}");
     made["status"]["conditions"][0]["status"] = "True".into();
     server.call("PUT", &format!("{RANGES}/more/status"), &made).await.unwrap();
     create(&server, "third", &json!({})).await.unwrap();
@@ -197,10 +198,9 @@ async fn services_gain_and_give_up_a_second_address() {
     let path = format!("{ADDRESSES}/{second}");
     until("the address is kept", async || get(&server, &path).await.is_none().then_some(())).await;
 
-    // Without a change of the policy alone nothing is added.
-    create(&server, "prefer", &json!({ "ipFamilyPolicy": "PreferDualStack", "ipFamilies": ["IPv6"] }))
-        .await
-        .unwrap();
+    // Changes of other fields add nothing.
+    let other = change(&server, "a", |spec| spec["sessionAffinity"] = "ClientIP".into()).await.unwrap();
+    assert_eq!(families(&other), ["IPv4"]);
     let named = json!({ "clusterIP": "10.0.7.7", "clusterIPs": ["10.0.7.7", "2001:db8:1::77"],
                         "ipFamilyPolicy": "PreferDualStack" });
     let spec = create(&server, "named", &named).await.unwrap();

@@ -17,14 +17,12 @@ use crate::schema::Schema;
 use crate::storage::EncodingBudget;
 
 mod read;
-mod recent;
+mod remote;
 mod selection;
-mod under_way;
 mod write;
 
-use recent::Recent;
+use remote::RemoteConversions;
 use selection::ShownTotals;
-use under_way::UnderWay;
 
 /// A capability of the hub's storage, for a spoke.
 struct Converted<T: ?Sized> {
@@ -41,10 +39,8 @@ pub(super) struct VersionAdapter {
     is_status: bool,
     /// The memory budget of converted objects that are kept with the hub's.
     kept: Arc<EncodingBudget>,
-    /// The remote conversions of the last second.
-    recent: Arc<Recent>,
-    /// The remote conversions for watchers that are under way.
-    under_way: Arc<UnderWay>,
+    /// The remote conversions that are under way, and those of the last second.
+    remote: Arc<RemoteConversions>,
     /// The numbers of the watches by the spoke's fields.
     shown: Arc<ShownTotals>,
     /// The hub's storage, for selections by the spoke's fields.
@@ -129,8 +125,7 @@ impl VersionAdapter {
             conversion: conversion.clone(),
             is_status: false,
             kept: kept.clone(),
-            recent: Arc::default(),
-            under_way: Arc::default(),
+            remote: Arc::default(),
             shown: Arc::default(),
             hub: HubPath::default(),
         }

@@ -91,7 +91,7 @@ impl<T: Watcher + ?Sized> Watcher for Converted<T> {
     }
 
     fn is_converting(&self) -> bool {
-        self.adapter.under_way.is_busy()
+        self.adapter.remote.is_busy()
     }
 }
 
@@ -166,7 +166,7 @@ impl VersionAdapter {
     async fn convert_remotely(&self, entries: &mut [StoredObject]) -> Result<(), ConversionError> {
         let mut missing: Vec<&mut StoredObject> = Vec::new();
         for entry in entries {
-            match self.recent.get(entry) {
+            match self.remote.get(entry) {
                 Some(known) => *entry = known,
                 None => missing.push(entry),
             }
@@ -182,7 +182,7 @@ impl VersionAdapter {
             }
             for (entry, object) in some.iter_mut().zip(converted) {
                 let made = self.with_key_of(entry, &object)?;
-                self.recent.keep(entry, &made);
+                self.remote.keep(entry, &made);
                 **entry = made;
             }
         }
@@ -237,8 +237,7 @@ impl VersionAdapter {
     /// Converts an event.
     pub(super) async fn converted_event(&self, event: WatchEvent) -> Result<WatchEvent, WatchError> {
         let Some(entry) = event.object() else { return Ok(event) };
-        let converted =
-            self.under_way.converted(entry, self).await.map_err(|error| corrupt(entry, &error))?;
+        let converted = self.remote.converted(entry, self).await.map_err(|error| corrupt(entry, &error))?;
         Ok(event.with_object(converted))
     }
 }
