@@ -43,7 +43,7 @@ pub use description::ResourceDescription;
 pub use gated::GatedField;
 pub use properties::ResourceProperties;
 pub use schema_rules::SchemaRules;
-pub use strategy::{Deletion, NoStrategy, ObjectStrategy, Strategy, WrittenValue};
+pub use strategy::{Deletion, HubDefaults, NoStrategy, ObjectStrategy, Strategy, WrittenValue};
 pub(crate) use versions::with_unstored_defaults;
 pub use versions::{StorageEncoding, Versions};
 pub use write_rules::WriteRules;

@@ -34,6 +34,7 @@ const KIND: GroupVersionKind = GroupVersionKind { group: "zoo.example.dev", vers
 static ANIMALS: ResourceDescription = ResourceDescription {
     properties: ResourceProperties {
         lifecycle: Lifecycle { introduced: None, removed: None },
+        deprecation: None,
         kind: KIND,
         list_kind: "AnimalList",
         plural: "animals",

@@ -80,6 +80,9 @@ use serde_json::Value;
     // ANCHOR: scale
     scale(replicas = spec.animals, current = status.animals, selector = status.selector),
     // ANCHOR_END: scale
+    // ANCHOR: names
+    names = DnsLabel,
+    // ANCHOR_END: names
     // ANCHOR: unconditional_update
     unconditional_update = false,
     // ANCHOR_END: unconditional_update
@@ -198,6 +201,25 @@ impl From<Enclosure> for EnclosureV1beta1 {
     fn from(stored: Enclosure) -> Self {
         Self { metadata: stored.metadata, spec: SpecV1beta1 { caretaker: stored.spec.keeper } }
     }
+}
+
+/// An enclosure of the version before.
+#[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]
+#[resource(
+    group = "zoo.example.dev",
+    version = "v1beta2",
+    kind = "Enclosure",
+    hub = Enclosure,
+    // ANCHOR: same_fields
+    same_fields,
+    // ANCHOR_END: same_fields
+    // ANCHOR: deprecated
+    deprecated = "zoo.example.dev/v1beta2 Enclosure is deprecated; use zoo.example.dev/v1 Enclosure"
+    // ANCHOR_END: deprecated
+)]
+struct EnclosureV1beta2 {
+    metadata: ObjectMeta,
+    spec: EnclosureSpec,
 }
 
 /// A ticket that is not kept for long.

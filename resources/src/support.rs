@@ -9,7 +9,6 @@ pub(crate) mod field;
 pub(crate) mod go_text;
 pub(crate) mod label_selector;
 pub(crate) mod lookup;
-pub(crate) mod older_version;
 pub(crate) mod port_number;
 pub(crate) mod printers;
 pub(crate) mod review;

@@ -69,7 +69,7 @@ impl Api {
         route.metrics.count(measure, info, patch::is_apply(&parts.headers), Query::from_uri(&parts.uri));
         route.namespace(resource).clone_into(&mut context.namespace);
         context.resource = Some(route.path.resource.resource());
-        let deprecation = route.path.resource.strategy.deprecation().filter(|_| route.serves(info.verb));
+        let deprecation = route.path.resource.deprecation.filter(|_| route.serves(info.verb));
         let call = Call {
             api: self,
             info,

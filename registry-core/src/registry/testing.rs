@@ -259,6 +259,7 @@ pub(crate) const fn widgets(strategy: fn() -> Arc<dyn ObjectStrategy>) -> Resour
             scope: Scope::Namespaced,
             storage_prefix: "widgets",
             lifecycle: Lifecycle { introduced: None, removed: None },
+            deprecation: None,
             selectable: &[SelectableField {
                 name: "spec.color",
                 path: &["spec", "color"],

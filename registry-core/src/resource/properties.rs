@@ -32,6 +32,8 @@ pub struct ResourceProperties {
     pub storage_prefix: &'static str,
     /// The releases of Kubernetes that serve this version.
     pub lifecycle: Lifecycle,
+    /// The warning that clients of this version get, if it is deprecated.
+    pub deprecation: Option<&'static str>,
     /// The selectable fields in addition to `metadata.name` and `metadata.namespace`, which all resources have.
     pub selectable: &'static [SelectableField],
     /// Names of selectable fields with an index for lists and watches.

@@ -128,9 +128,9 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         None
     }
 
-    /// Returns the format rule of `metadata.name`.
-    fn name_rule(&self) -> NameRule {
-        NameRule::DnsSubdomain
+    /// Returns the format of `metadata.name` in place of the declared one, if a feature changes it.
+    fn name_rule(&self) -> Option<NameRule> {
+        None
     }
 
     /// Whether `metadata.generateName` is completed to a unique name. If not, it is the name.
@@ -162,11 +162,6 @@ pub trait ObjectStrategy: Send + Sync + 'static {
     /// Returns warnings about a deletion, whether or not it succeeds.
     fn warnings_on_delete(&self, _options: &DeleteOptions) -> Vec<String> {
         Vec::new()
-    }
-
-    /// Returns the deprecation warning of the kind, if any.
-    fn deprecation(&self) -> Option<&'static str> {
-        None
     }
 
     /// Returns the selectable fields that this version offers in addition to the name and the namespace; `None` if they are
@@ -235,11 +230,6 @@ pub trait Strategy: Send + Sync + 'static {
     /// The type of the object.
     type Object: Serialize + DeserializeOwned;
 
-    /// Returns the format rule of `metadata.name`.
-    fn name_rule(&self) -> NameRule {
-        NameRule::DnsSubdomain
-    }
-
     /// Sets defaults that depend on other fields.
     fn apply_defaults(&self, _object: &mut Self::Object) {}
 
@@ -286,13 +276,22 @@ pub struct NoStrategy;
 
 impl ObjectStrategy for NoStrategy {}
 
+/// The strategy of a version that has the defaults of its hub, whose rules apply anyway.
+pub struct HubDefaults(pub Arc<dyn ObjectStrategy>);
+
+impl ObjectStrategy for HubDefaults {
+    fn apply_defaults(&self, object: &mut Object) {
+        self.0.apply_defaults(object);
+    }
+
+    fn unknown_field_label(&self, label: &str) -> String {
+        self.0.unknown_field_label(label)
+    }
+}
+
 // === every typed strategy is an erased one ===
 
 impl<S: Strategy> ObjectStrategy for S {
-    fn name_rule(&self) -> NameRule {
-        Strategy::name_rule(self)
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         edit::<S::Object>(object, |typed| Strategy::apply_defaults(self, typed));
     }

@@ -1,8 +1,12 @@
 //! The rules of writes of a kind that are constants.
 
+use crate::api::validation::names::NameRule;
+
 /// The rules of writes of a kind that are constants, as its declaration gives them.
 #[derive(Clone, Copy, Debug)]
 pub struct WriteRules {
+    /// The format of `metadata.name`.
+    pub names: NameRule,
     /// Whether updates without a resource version are allowed. (`AllowUnconditionalUpdate`.)
     pub unconditional_update: bool,
     /// Whether an update of an absent object creates it. (`AllowCreateOnUpdate`.)
@@ -24,6 +28,7 @@ pub struct WriteRules {
 impl WriteRules {
     /// The rules of kinds that are no types of Kubernetes.
     pub const OWN: Self = Self {
+        names: NameRule::DnsSubdomain,
         unconditional_update: true,
         create_on_update: false,
         qualified_finalizers: false,

@@ -56,6 +56,10 @@ pub struct ResourceModel {
     pub removed: Option<Release>,
     /// The stored version, if objects are converted; `None` if they are stored as they are.
     pub hub: Option<Path>,
+    /// Whether a version has the fields of the stored version, so that nothing is converted.
+    pub same_fields: bool,
+    /// The warning that clients of a deprecated version get.
+    pub deprecated: Option<String>,
     /// The function that returns the schema; `None` means the default for the kind of object.
     pub schema: Option<Path>,
     /// The fields that selectors can use.
@@ -82,6 +86,8 @@ pub struct ResourceModel {
     pub write_rules: WriteRules,
     /// The strategy; `None` means the default hooks.
     pub strategy: Option<Path>,
+    /// Whether a version has the strategy of the stored version.
+    pub has_hub_strategy: bool,
     /// The storage of a resource that is not persisted; `None` means the generic store.
     pub storage: Option<Path>,
     /// Custom subresources.
@@ -91,6 +97,8 @@ pub struct ResourceModel {
 /// The rules of writes that are constants. A spoke has the rules of its hub.
 #[derive(Clone, Debug)]
 pub struct WriteRules {
+    /// The format of names, a `NameRule`; `None` means a DNS subdomain.
+    pub names: Option<Path>,
     /// Whether updates without a resource version are allowed.
     pub unconditional_update: bool,
     /// Whether an update of an absent object creates it.
@@ -197,6 +205,8 @@ impl ResourceModel {
             categories: texts(&attributes.categories.0),
             scope: scope(&attributes),
             hub: attributes.hub,
+            same_fields: attributes.same_fields.is_present(),
+            deprecated: text(&attributes.deprecated),
             is_off_by_default: attributes.off_by_default.is_present(),
             feature_gate: attributes.feature_gate,
             introduced: attributes.introduced,
@@ -216,6 +226,7 @@ impl ResourceModel {
             serves_deletecollection: !attributes.without_deletecollection.is_present(),
             returns_deleted_object: attributes.returns_deleted_object.is_present(),
             write_rules: WriteRules {
+                names: attributes.names,
                 unconditional_update: attributes.unconditional_update.is_none_or(|allowed| *allowed),
                 create_on_update: attributes.create_on_update.is_present(),
                 plain_finalizers: attributes.plain_finalizers.is_present(),
@@ -223,7 +234,11 @@ impl ResourceModel {
                 reset: attributes.reset.0,
                 reset_by_status: attributes.reset_by_status.0,
             },
-            strategy: attributes.strategy,
+            has_hub_strategy: match &attributes.strategy {
+                Some(strategy) => strategy.is_ident("hub"),
+                None => attributes.same_fields.is_present(),
+            },
+            strategy: attributes.strategy.filter(|strategy| !strategy.is_ident("hub")),
             storage: attributes.storage,
             subresources: attributes.subresource,
             ident: attributes.ident,

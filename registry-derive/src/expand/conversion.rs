@@ -35,6 +35,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let Some(hub) = &model.hub else { return TokenStream::new() };
     let ident = &model.ident;
     let spoke = match &model.object {
+        _ if model.same_fields => unconverted(model, hub),
         ObjectKind::Own(_) => own(model, hub),
         ObjectKind::Foreign(_) => TokenStream::new(),
     };
@@ -57,6 +58,22 @@ fn own(model: &ResourceModel, hub: &syn::Path) -> TokenStream {
     let to_hub = quote_spanned!(ident.span()=> ::registry_core::expansion::converted::<#object, #hub_object>);
     let from_hub =
         quote_spanned!(ident.span()=> ::registry_core::expansion::converted::<#hub_object, #object>);
+    spoke(model, hub, &quote!(#to_hub(&object)), &quote!(#from_hub(&object)))
+}
+
+/// Generates the conversion of a version that has the fields of its hub.
+fn unconverted(model: &ResourceModel, hub: &syn::Path) -> TokenStream {
+    let object = quote!(::core::result::Result::Ok(object));
+    spoke(model, hub, &object, &object)
+}
+
+fn spoke(
+    model: &ResourceModel,
+    hub: &syn::Path,
+    to_hub: &TokenStream,
+    from_hub: &TokenStream,
+) -> TokenStream {
+    let ident = &model.ident;
     let error = quote!(::registry_core::resource::conversion::ConversionError);
     let object = quote!(::registry_core::api::Object);
     quote! {
@@ -65,11 +82,11 @@ fn own(model: &ResourceModel, hub: &syn::Path) -> TokenStream {
             type Hub = #hub;
 
             fn to_hub(object: #object) -> ::core::result::Result<#object, #error> {
-                #to_hub(&object)
+                #to_hub
             }
 
             fn from_hub(object: #object) -> ::core::result::Result<#object, #error> {
-                #from_hub(&object)
+                #from_hub
             }
         }
     }

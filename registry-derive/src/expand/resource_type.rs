@@ -37,6 +37,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let scale = scale(model);
     let time_to_live = optional(model.time_to_live_seconds.map(|seconds| quote!(#seconds)));
     let write_rules = write_rules(model);
+    let deprecation = optional(model.deprecated.as_ref().map(|text| quote!(#text)));
     let strategy = strategy(model);
     let schema = schema(model);
     // Spanned at the struct, so that it is the author's line and not the attribute's.
@@ -58,6 +59,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                     scope: ::registry_core::api::Scope::#scope,
                     storage_prefix: #storage_prefix,
                     lifecycle: #lifecycle,
+                    deprecation: #deprecation,
                     #fields
                     row_conditions: #row_conditions,
                     has_status: #has_status,
@@ -233,12 +235,16 @@ fn write_rules(model: &ResourceModel) -> TokenStream {
     let rules = &model.write_rules;
     let registry_grammar::WriteRules { unconditional_update, create_on_update, .. } = rules;
     let is_foreign = matches!(model.object, ObjectKind::Foreign(_));
+    let usual = syn::parse_quote!(DnsSubdomain);
+    let names = rules.names.as_ref().unwrap_or(&usual);
+    let names = quote_spanned!(names.span()=> ::registry_core::api::validation::names::NameRule::#names);
     let qualified_finalizers = is_foreign && !rules.plain_finalizers;
     let repeated_metadata_errors = is_foreign && !rules.metadata_errors_once;
     let reset = rules.reset.iter().map(json_path);
     let reset_by_status = rules.reset_by_status.iter().map(json_path);
     quote! {
         ::registry_core::resource::WriteRules {
+            names: #names,
             unconditional_update: #unconditional_update,
             create_on_update: #create_on_update,
             qualified_finalizers: #qualified_finalizers,
@@ -250,7 +256,13 @@ fn write_rules(model: &ResourceModel) -> TokenStream {
 }
 
 fn strategy(model: &ResourceModel) -> TokenStream {
-    if let Some(strategy) = &model.strategy {
+    if let (true, Some(hub)) = (model.has_hub_strategy, &model.hub) {
+        quote_spanned! {hub.span()=>
+            || ::std::sync::Arc::new(::registry_core::resource::HubDefaults(
+                (<#hub as ::registry_core::Resource>::TYPE.strategy)(),
+            ))
+        }
+    } else if let Some(strategy) = &model.strategy {
         quote_spanned!(strategy.span()=> || ::std::sync::Arc::new(#strategy))
     } else {
         quote!(|| ::std::sync::Arc::new(::registry_core::resource::NoStrategy))

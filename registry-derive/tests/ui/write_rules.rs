@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 #[resource(
     group = "zoo.example.dev",
     version = "v1",
+    same_fields,
+    strategy = hub,
     unconditional_update = true,
     plain_finalizers,
     metadata_errors_once,
@@ -20,7 +22,7 @@ pub struct Cage {
 }
 
 #[derive(Resource, Serialize, Deserialize, JsonSchema)]
-#[resource(group = "zoo.example.dev", version = "v1beta1", hub = Cage, create_on_update, reset(spec))]
+#[resource(group = "zoo.example.dev", version = "v1beta1", hub = Cage, names = Any, create_on_update, reset(spec))]
 pub struct Pen {
     pub metadata: ObjectMeta,
     pub spec: String,
@@ -43,6 +45,7 @@ pub struct Leases;
     version = "v1",
     column("Replicas", spec.replicsa, type = integer),
     column("Paused", spec.paused, type = integer),
+    names = Zork,
     reset_by_status(metadata.label),
     schema = schema
 )]

@@ -164,7 +164,8 @@ impl Store {
             errors.append(validate_object_meta_update(write.new, old, &path));
             return errors;
         }
-        let mut errors = validate_object_meta(write.new, namespaced, self.strategy().name_rule(), &path);
+        let names = self.strategy().name_rule().unwrap_or(self.resource.write_rules.names);
+        let mut errors = validate_object_meta(write.new, namespaced, names, &path);
         if self.resource.write_rules.qualified_finalizers {
             errors.append(validate_finalizer_names(write.new, &path.child("finalizers")));
         }

@@ -31,7 +31,6 @@ const OTHER_WORDS: &[(&[&str], &str)] = &[
             "annotation",
             "annotations",
             "crates",
-            "deprecated",
             "derive",
             "doc",
             "label",

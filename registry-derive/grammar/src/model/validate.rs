@@ -151,6 +151,11 @@ impl Complaints {
             for field in attributes.selectable.0.iter().filter_map(FieldPath::hub) {
                 self.add(field.span(), "`=>` says where the field is in the hub: there is no `hub = …`");
             }
+            let same_fields = attributes.same_fields.is_present().then(|| attributes.same_fields.span());
+            let strategy = attributes.strategy.as_ref().filter(|strategy| strategy.is_ident("hub"));
+            for span in same_fields.into_iter().chain(strategy.map(Spanned::span)) {
+                self.add(span, "this is what the stored version has: there is no `hub = …`");
+            }
             return;
         }
         let here = attributes.ident.span();
@@ -207,6 +212,7 @@ impl Complaints {
     /// Checks the rules of writes that are constants.
     fn check_write_rules(&mut self, attributes: &Attributes) {
         let rules = [
+            attributes.names.as_ref().map(Spanned::span),
             attributes.unconditional_update.as_ref().map(SpannedValue::span),
             attributes.create_on_update.is_present().then(|| attributes.create_on_update.span()),
             attributes.plain_finalizers.is_present().then(|| attributes.plain_finalizers.span()),

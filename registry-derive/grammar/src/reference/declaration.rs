@@ -55,6 +55,11 @@ pub(super) const NAMES: &[Entry] = &[
             "a version cannot be its own hub: `hub = …` names the version that is stored; leave it out here",
             "a spoke is written by the rules of its hub: leave this out",
         ]),
+    Entry::new("same_fields", "same_fields", "of a version with a `hub`: it has the same fields", &["same_fields"])
+        .client("Nothing is converted, and the defaults are those of the hub.")
+        .errors(&["this is what the stored version has: there is no `hub = …`"]),
+    Entry::new("deprecated", r#"deprecated = "…""#, "the warning that clients of this version get", &["deprecated"])
+        .client("Every request of the version is answered with it in the header `Warning`, counted and noted in the audit log."),
 ];
 
 pub(super) const PARTS: &[Entry] = &[
@@ -126,6 +131,9 @@ pub(super) const PARTS: &[Entry] = &[
 ];
 
 pub(super) const BEHAVIOUR: &[Entry] = &[
+    Entry::new("names", "names = DnsLabel", "the format of names, a `NameRule`; the default is `DnsSubdomain`", &["names"])
+        .client("A name of another format is refused with 422.")
+        .errors(&["no variant or associated item named `Zork` found for enum `NameRule` in the current scope"]),
     Entry::new("unconditional_update", "unconditional_update = false", "an update must have a resource version", &["unconditional_update"])
         .client("An update without `metadata.resourceVersion` is refused with 422. Otherwise it is the last write that wins.")
         .errors(&["updates need no resource version unless `unconditional_update = false`: leave this out"]),
@@ -148,8 +156,11 @@ pub(super) const BEHAVIOUR: &[Entry] = &[
     Entry::new("reset_by_status", "reset_by_status(FIELD)", "fields that writes of `status` leave as they are", &["reset_by_status"])
         .client("A write of `status` restores those of the metadata; `prepare_for_status_update` restores others. Of an own struct, all but the status is restored without this.")
         .errors(&["`spec` is given twice"]),
-    Entry::new("strategy", "strategy = Type", "implements `Strategy`, or `ObjectStrategy`", &["strategy"])
-        .client("Preparation, validation and warnings in Rust. Errors are answered with 422, all together, each with its field.")
+    Entry::new("strategy", "strategy = Type | strategy = hub", "implements `Strategy`, or `ObjectStrategy`; or the defaults of the hub", &["strategy"])
+        .client(
+            "Preparation, validation and warnings in Rust. Errors are answered with 422, all together, each with its field. \
+             `hub` sets the defaults of the stored version, whose rules apply anyway.",
+        )
         .errors(&["`NotAStrategy` is not a strategy"]),
     Entry::new(
         "subresource",

@@ -4,11 +4,9 @@ mod strategy;
 pub mod v1alpha1;
 pub mod v1beta1;
 
-use registry_core::resource::Column;
 use registry_derive::Resource;
 
 use super::policy_printers;
-use crate::support::printers;
 
 /// `mutatingadmissionpolicybindings` of `admissionregistration.k8s.io/v1`.
 #[derive(Resource)]
@@ -20,19 +18,10 @@ use crate::support::printers;
     categories("api-extensions"),
     cluster,
     generation,
-    columns = COLUMNS,
+    columns = policy_printers::BINDING_COLUMNS,
     unconditional_update = false,
     plain_finalizers,
     metadata_errors_once,
     strategy = strategy::MutatingBindingStrategy,
 )]
 pub struct MutatingAdmissionPolicyBindings;
-
-static COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::text("PolicyName", |object| printers::text(object, &["spec", "policyName"]))
-        .described("PolicyName indicates the policy definition which the policy binding binded to"),
-    Column::text("ParamRef", policy_printers::parameters)
-        .described("ParamRef indicates the param resource which sets the configuration param"),
-    Column::AGE,
-];

@@ -1,9 +1,30 @@
-//! Table cells that mutating and validating policies and bindings share.
+//! Table columns and cells that mutating and validating policies, bindings and webhooks share.
 
 use registry_core::api::Object;
+use registry_core::resource::Column;
 use resource_views::admissionregistration::v1::{MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding};
 use resource_views::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use serde_json::Value;
+
+use crate::support::printers;
+
+/// The columns of bindings.
+pub(super) static BINDING_COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::text("PolicyName", |object| printers::text(object, &["spec", "policyName"]))
+        .described("PolicyName indicates the policy definition which the policy binding binded to"),
+    Column::text("ParamRef", parameters)
+        .described("ParamRef indicates the param resource which sets the configuration param"),
+    Column::AGE,
+];
+
+/// The columns of configurations of webhooks.
+pub(super) static WEBHOOK_COLUMNS: &[Column] = &[
+    Column::NAME,
+    Column::integer("Webhooks", |object| printers::count(object, &["webhooks"]))
+        .described("Webhooks indicates the number of webhooks registered in this configuration"),
+    Column::AGE,
+];
 
 /// Returns the kind of the parameters, as `apiVersion/kind`.
 pub(super) fn parameter_kind(object: &Object) -> Value {
@@ -17,7 +38,7 @@ pub(super) fn parameter_kind(object: &Object) -> Value {
 }
 
 /// Returns the bound parameters, as `namespace/name` or the selector in the form of its Go struct.
-pub(super) fn parameters(object: &Object) -> Value {
+fn parameters(object: &Object) -> Value {
     // Validating bindings have it at the same place.
     let spec = MutatingAdmissionPolicyBinding(object).spec();
     let reference = spec.param_ref();

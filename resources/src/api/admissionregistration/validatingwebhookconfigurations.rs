@@ -2,10 +2,9 @@
 
 mod strategy;
 
-use registry_core::resource::Column;
 use registry_derive::Resource;
 
-use crate::support::printers;
+use super::policy_printers;
 
 /// `validatingwebhookconfigurations` of `admissionregistration.k8s.io/v1`.
 #[derive(Resource)]
@@ -16,17 +15,10 @@ use crate::support::printers;
     categories("api-extensions"),
     cluster,
     generation,
-    columns = COLUMNS,
+    columns = policy_printers::WEBHOOK_COLUMNS,
     unconditional_update = false,
     plain_finalizers,
     metadata_errors_once,
     strategy = strategy::ValidatingWebhookStrategy,
 )]
 pub struct ValidatingWebhookConfigurations;
-
-static COLUMNS: &[Column] = &[
-    Column::NAME,
-    Column::integer("Webhooks", |object| printers::count(object, &["webhooks"]))
-        .described("Webhooks indicates the number of webhooks registered in this configuration"),
-    Column::AGE,
-];

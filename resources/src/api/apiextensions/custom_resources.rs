@@ -199,6 +199,7 @@ impl Making<'_> {
         let properties = ResourceProperties {
             kind: own.kind,
             lifecycle: Lifecycle::default(),
+            deprecation: deprecation.as_deref().map(intern::text),
             list_kind: intern::text(&names.list_kind),
             plural: rules.plural,
             singular: intern::text(&names.singular),
@@ -229,11 +230,7 @@ impl Making<'_> {
         Ok(Arc::new(ResourceType {
             properties,
             columns: columns::table_columns(&version.columns),
-            strategy: Arc::new(CustomStrategy::new(
-                rules.clone(),
-                at,
-                deprecation.as_deref().map(intern::text),
-            )),
+            strategy: Arc::new(CustomStrategy::new(rules.clone(), at)),
             schema: schema_source(definition, compiled, self.preparation(own), own.selectable),
             hub: hub.map(|hub| {
                 let hub_fields = fields.into();

@@ -25,6 +25,8 @@ use crate::support::conditions;
     unconditional_update = false,
     plain_finalizers,
     reset_by_status(metadata),
+    // `v1.` is the name for the core group.
+    names = PathSegment,
     strategy = strategy::APIServiceStrategy,
 )]
 pub struct APIServices;

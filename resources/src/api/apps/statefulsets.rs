@@ -20,6 +20,8 @@ use crate::support::printers::workload;
     generation,
     scale(replicas = spec.replicas, current = status.replicas, selector = spec.selector),
     columns = COLUMNS,
+    // The names of its pods begin with the name of the set.
+    names = DnsLabel,
     strategy = strategy::StatefulSetStrategy,
 )]
 pub struct StatefulSets;

@@ -31,6 +31,7 @@ use crate::support::printers;
     reset(spec),
     // Approval is a subresource of its own.
     reset_by_status(status.conditions),
+    names = Any,
     strategy = strategy::CertificateSigningRequestStrategy,
     subresource(approval::Approval, verbs(get, update, patch)),
 )]

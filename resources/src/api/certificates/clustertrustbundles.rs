@@ -23,6 +23,7 @@ pub(crate) use strategy::name_complaints;
     selectable(spec.signer_name),
     columns = COLUMNS,
     unconditional_update = false,
+    names = Any,
     strategy = strategy::ClusterTrustBundleStrategy,
 )]
 pub struct ClusterTrustBundles;

@@ -20,6 +20,8 @@ use registry_derive::Resource;
     create_on_update,
     plain_finalizers,
     metadata_errors_once,
+    names = Any,
+    deprecated = "coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+",
     strategy = strategy::LeaseCandidateStrategy,
 )]
 pub struct LeaseCandidates;

@@ -10,7 +10,7 @@ use registry_core::api::{
 use registry_core::capabilities;
 use registry_core::codec::stored;
 use registry_core::registry::{Services, VirtualStorage};
-use registry_core::resource::{Column, ObjectStrategy, ResourceType, TableColumns};
+use registry_core::resource::{Column, ResourceType, TableColumns};
 use registry_core::rest::components::{Component, ComponentProbe};
 use registry_core::rest::{Answer, Capabilities, Getter, Lister, Storage};
 use registry_core::schema::{FieldOrder, Schema};
@@ -32,7 +32,7 @@ const HEAD: &str = r#"{"kind":"ComponentStatus","apiVersion":"v1","#;
     cluster,
     short("cs"),
     columns = COLUMNS,
-    strategy = Deprecated,
+    deprecated = "v1 ComponentStatus is deprecated in v1.19+",
     storage = ComponentStatusStorage,
 )]
 pub struct ComponentStatuses;
@@ -53,14 +53,6 @@ fn healthy<'o>(object: &'o Object, field: impl Fn(&ComponentCondition<'o, '_>) -
     let conditions = ComponentStatus(object).conditions();
     let healthy = conditions.elements().find(|condition| condition.r#type().text() == "Healthy");
     healthy.map_or("", |condition| field(&condition))
-}
-
-struct Deprecated;
-
-impl ObjectStrategy for Deprecated {
-    fn deprecation(&self) -> Option<&'static str> {
-        Some("v1 ComponentStatus is deprecated in v1.19+")
-    }
 }
 
 /// Probes the components.

@@ -18,6 +18,7 @@ use crate::support::printers;
     short("ep"),
     columns = COLUMNS,
     create_on_update,
+    deprecated = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
     strategy = strategy::EndpointsStrategy,
 )]
 pub struct Endpoints;

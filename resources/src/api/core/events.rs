@@ -20,6 +20,8 @@ use columns::Layout;
     create_on_update,
     plain_finalizers,
     metadata_errors_once,
+    // Recorders generate names; any valid path segment is allowed.
+    names = PathSegment,
     strategy = strategy::EventStrategy,
 )]
 pub struct Events;

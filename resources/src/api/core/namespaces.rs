@@ -16,6 +16,7 @@ use registry_derive::Resource;
     without_deletecollection,
     selectable(status.phase),
     column("Status", status.phase, description = "The status of the namespace"),
+    names = DnsLabel,
     strategy = strategy::NamespaceStrategy,
     subresource(finalize::Finalize, verbs(update)),
 )]

@@ -34,6 +34,7 @@ use crate::support::printers;
     selectable(spec.cluster_ip = "spec.clusterIP", spec.type_ = "spec.type"),
     columns = COLUMNS,
     create_on_update,
+    names = DnsLabel,
     strategy = strategy::ServiceStrategy,
     subresource(proxy::ServiceProxy, verbs(connect)),
 )]

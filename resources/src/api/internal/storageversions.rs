@@ -23,6 +23,7 @@ use crate::support::printers;
     columns = COLUMNS,
     unconditional_update = false,
     reset_by_status(metadata),
+    names = Any,
     strategy = strategy::StorageVersionStrategy,
 )]
 pub struct StorageVersions;

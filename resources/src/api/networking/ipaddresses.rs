@@ -19,6 +19,7 @@ use serde_json::Value;
     short("ip"),
     cluster,
     columns = COLUMNS,
+    names = Any,
     strategy = strategy::IPAddressStrategy,
 )]
 pub struct IPAddresses;

@@ -20,6 +20,7 @@ use crate::support::printers;
     unconditional_update = false,
     plain_finalizers,
     metadata_errors_once,
+    names = PathSegment,
     strategy = strategy::PodDisruptionBudgetStrategy,
 )]
 pub struct PodDisruptionBudgets;

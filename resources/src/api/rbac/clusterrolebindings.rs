@@ -13,6 +13,7 @@ use registry_derive::Resource;
     cluster,
     columns = super::binding_table::CLUSTER,
     create_on_update,
+    names = PathSegment,
     strategy = strategy::ClusterRoleBindingStrategy,
 )]
 pub struct ClusterRoleBindings;

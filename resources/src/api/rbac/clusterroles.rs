@@ -15,6 +15,7 @@ use crate::support::printers;
     cluster,
     columns = printers::NAME_AND_CREATED_AT,
     create_on_update,
+    names = PathSegment,
     strategy = strategy::ClusterRoleStrategy,
 )]
 pub struct ClusterRoles;

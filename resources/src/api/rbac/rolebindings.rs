@@ -12,6 +12,7 @@ use registry_derive::Resource;
     version = "v1",
     columns = super::binding_table::NAMESPACED,
     create_on_update,
+    names = PathSegment,
     strategy = strategy::RoleBindingStrategy,
 )]
 pub struct RoleBindings;

@@ -14,6 +14,7 @@ use crate::support::printers;
     version = "v1",
     columns = printers::NAME_AND_CREATED_AT,
     create_on_update,
+    names = PathSegment,
     strategy = strategy::RoleStrategy,
 )]
 pub struct Roles;

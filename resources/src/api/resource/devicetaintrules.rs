@@ -24,6 +24,7 @@ use crate::support::printers;
     generation,
     columns = COLUMNS,
     reset_by_status(metadata),
+    deprecated = "resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+",
     strategy = strategy::DeviceTaintRuleStrategy,
 )]
 pub struct DeviceTaintRules;

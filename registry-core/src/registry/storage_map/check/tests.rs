@@ -18,6 +18,7 @@ pub(super) const PODS: ResourceDescription = ResourceDescription {
         scope: Scope::Namespaced,
         storage_prefix: "pods",
         lifecycle: Lifecycle { introduced: None, removed: None },
+        deprecation: None,
         selectable: &[],
         indexes: &[],
         field_names: &[],
@@ -49,6 +50,7 @@ pub(super) const NODES: ResourceDescription = ResourceDescription {
         scope: Scope::Cluster,
         storage_prefix: "minions",
         lifecycle: Lifecycle { introduced: None, removed: None },
+        deprecation: None,
         declared_at: "src/nodes.rs:3",
         ..PODS.properties
     },

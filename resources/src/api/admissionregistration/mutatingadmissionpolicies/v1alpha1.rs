@@ -2,9 +2,7 @@
 
 use registry_derive::Resource;
 
-use super::strategy::MutatingPolicyStrategy;
 use super::{COLUMNS, MutatingAdmissionPolicies};
-use crate::support::older_version::{older_version, same_fields};
 
 /// `mutatingadmissionpolicies` of `admissionregistration.k8s.io/v1alpha1`.
 #[derive(Resource)]
@@ -16,11 +14,8 @@ use crate::support::older_version::{older_version, same_fields};
     categories("api-extensions"),
     cluster,
     hub = MutatingAdmissionPolicies,
+    same_fields,
+    deprecated = "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicy is deprecated in v1.35+, unavailable in v1.38+",
     columns = COLUMNS,
-    strategy = MutatingPolicyVersion,
 )]
 pub struct MutatingAdmissionPoliciesV1alpha1;
-
-older_version!(MutatingPolicyVersion, stored with MutatingPolicyStrategy, "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicy is deprecated in v1.35+, unavailable in v1.38+");
-
-same_fields!(MutatingAdmissionPoliciesV1alpha1, stored as MutatingAdmissionPolicies);

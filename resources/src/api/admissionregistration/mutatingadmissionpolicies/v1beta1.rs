@@ -2,9 +2,7 @@
 
 use registry_derive::Resource;
 
-use super::strategy::MutatingPolicyStrategy;
 use super::{COLUMNS, MutatingAdmissionPolicies};
-use crate::support::older_version::{older_version, same_fields};
 
 /// `mutatingadmissionpolicies` of `admissionregistration.k8s.io/v1beta1`.
 #[derive(Resource)]
@@ -17,11 +15,7 @@ use crate::support::older_version::{older_version, same_fields};
     categories("api-extensions"),
     cluster,
     hub = MutatingAdmissionPolicies,
+    same_fields,
     columns = COLUMNS,
-    strategy = MutatingPolicyVersion,
 )]
 pub struct MutatingAdmissionPoliciesV1beta1;
-
-older_version!(MutatingPolicyVersion, stored with MutatingPolicyStrategy);
-
-same_fields!(MutatingAdmissionPoliciesV1beta1, stored as MutatingAdmissionPolicies);

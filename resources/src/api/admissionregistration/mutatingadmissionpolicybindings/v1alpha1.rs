@@ -2,9 +2,8 @@
 
 use registry_derive::Resource;
 
-use super::strategy::MutatingBindingStrategy;
-use super::{COLUMNS, MutatingAdmissionPolicyBindings};
-use crate::support::older_version::{older_version, same_fields};
+use super::MutatingAdmissionPolicyBindings;
+use crate::api::admissionregistration::policy_printers;
 
 /// `mutatingadmissionpolicybindings` of `admissionregistration.k8s.io/v1alpha1`.
 #[derive(Resource)]
@@ -16,11 +15,8 @@ use crate::support::older_version::{older_version, same_fields};
     categories("api-extensions"),
     cluster,
     hub = MutatingAdmissionPolicyBindings,
-    columns = COLUMNS,
-    strategy = MutatingBindingVersion,
+    same_fields,
+    deprecated = "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicyBinding is deprecated in v1.35+, unavailable in v1.38+",
+    columns = policy_printers::BINDING_COLUMNS,
 )]
 pub struct MutatingAdmissionPolicyBindingsV1alpha1;
-
-older_version!(MutatingBindingVersion, stored with MutatingBindingStrategy, "admissionregistration.k8s.io/v1alpha1 MutatingAdmissionPolicyBinding is deprecated in v1.35+, unavailable in v1.38+");
-
-same_fields!(MutatingAdmissionPolicyBindingsV1alpha1, stored as MutatingAdmissionPolicyBindings);

@@ -2,9 +2,8 @@
 
 use registry_derive::Resource;
 
-use super::strategy::MutatingBindingStrategy;
-use super::{COLUMNS, MutatingAdmissionPolicyBindings};
-use crate::support::older_version::{older_version, same_fields};
+use super::MutatingAdmissionPolicyBindings;
+use crate::api::admissionregistration::policy_printers;
 
 /// `mutatingadmissionpolicybindings` of `admissionregistration.k8s.io/v1beta1`.
 #[derive(Resource)]
@@ -17,11 +16,7 @@ use crate::support::older_version::{older_version, same_fields};
     categories("api-extensions"),
     cluster,
     hub = MutatingAdmissionPolicyBindings,
-    columns = COLUMNS,
-    strategy = MutatingBindingVersion,
+    same_fields,
+    columns = policy_printers::BINDING_COLUMNS,
 )]
 pub struct MutatingAdmissionPolicyBindingsV1beta1;
-
-older_version!(MutatingBindingVersion, stored with MutatingBindingStrategy);
-
-same_fields!(MutatingAdmissionPolicyBindingsV1beta1, stored as MutatingAdmissionPolicyBindings);

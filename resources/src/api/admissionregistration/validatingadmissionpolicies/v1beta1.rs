@@ -2,9 +2,7 @@
 
 use registry_derive::Resource;
 
-use super::strategy::ValidatingPolicyStrategy;
 use super::{COLUMNS, ValidatingAdmissionPolicies};
-use crate::support::older_version::{older_version, same_fields};
 
 /// `validatingadmissionpolicies` of `admissionregistration.k8s.io/v1beta1`. Its own type is not published any more.
 #[derive(Resource)]
@@ -18,11 +16,8 @@ use crate::support::older_version::{older_version, same_fields};
     cluster,
     status,
     hub = ValidatingAdmissionPolicies,
+    same_fields,
+    deprecated = "admissionregistration.k8s.io/v1beta1 ValidatingAdmissionPolicy is deprecated in v1.31+, unavailable in v1.34+",
     columns = COLUMNS,
-    strategy = ValidatingPolicyVersion,
 )]
 pub struct ValidatingAdmissionPoliciesV1beta1;
-
-older_version!(ValidatingPolicyVersion, stored with ValidatingPolicyStrategy, "admissionregistration.k8s.io/v1beta1 ValidatingAdmissionPolicy is deprecated in v1.31+, unavailable in v1.34+");
-
-same_fields!(ValidatingAdmissionPoliciesV1beta1, stored as ValidatingAdmissionPolicies);

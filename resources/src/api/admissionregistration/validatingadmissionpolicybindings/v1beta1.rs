@@ -2,9 +2,8 @@
 
 use registry_derive::Resource;
 
-use super::strategy::ValidatingBindingStrategy;
-use super::{COLUMNS, ValidatingAdmissionPolicyBindings};
-use crate::support::older_version::{older_version, same_fields};
+use super::ValidatingAdmissionPolicyBindings;
+use crate::api::admissionregistration::policy_printers;
 
 /// `validatingadmissionpolicybindings` of `admissionregistration.k8s.io/v1beta1`. Its own type is not published any more.
 #[derive(Resource)]
@@ -17,11 +16,8 @@ use crate::support::older_version::{older_version, same_fields};
     categories("api-extensions"),
     cluster,
     hub = ValidatingAdmissionPolicyBindings,
-    columns = COLUMNS,
-    strategy = ValidatingBindingVersion,
+    same_fields,
+    deprecated = "admissionregistration.k8s.io/v1beta1 ValidatingAdmissionPolicyBinding is deprecated in v1.31+, unavailable in v1.34+",
+    columns = policy_printers::BINDING_COLUMNS,
 )]
 pub struct ValidatingAdmissionPolicyBindingsV1beta1;
-
-older_version!(ValidatingBindingVersion, stored with ValidatingBindingStrategy, "admissionregistration.k8s.io/v1beta1 ValidatingAdmissionPolicyBinding is deprecated in v1.31+, unavailable in v1.34+");
-
-same_fields!(ValidatingAdmissionPolicyBindingsV1beta1, stored as ValidatingAdmissionPolicyBindings);

@@ -39,15 +39,14 @@ pub(super) struct VersionRules {
 pub(super) struct CustomStrategy {
     rules: Arc<KindRules>,
     own: usize,
-    deprecation: Option<&'static str>,
 }
 
 // === impl CustomStrategy ===
 
 impl CustomStrategy {
     /// Creates the strategy of the version at a place in the rules.
-    pub(super) fn new(rules: Arc<KindRules>, own: usize, deprecation: Option<&'static str>) -> Self {
-        Self { rules, own, deprecation }
+    pub(super) fn new(rules: Arc<KindRules>, own: usize) -> Self {
+        Self { rules, own }
     }
 
     fn own(&self) -> Option<&VersionRules> {
@@ -117,10 +116,6 @@ impl ObjectStrategy for CustomStrategy {
             }
             scale.validate_status(write.new, errors);
         })
-    }
-
-    fn deprecation(&self) -> Option<&'static str> {
-        self.deprecation
     }
 
     fn selectable_fields(&self) -> Option<&[&'static str]> {

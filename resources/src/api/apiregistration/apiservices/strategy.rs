@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::{NameRule, dns_1035_label, dns_subdomain, path_segment};
+use registry_core::api::validation::names::{dns_1035_label, dns_subdomain, path_segment};
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use resource_views::apiregistration::v1::{APIService, APIServiceSpec};
@@ -20,11 +20,6 @@ const CONDITION_STATUSES: [&str; 3] = ["True", "False", "Unknown"];
 pub(super) struct APIServiceStrategy;
 
 impl ObjectStrategy for APIServiceStrategy {
-    fn name_rule(&self) -> NameRule {
-        // `v1.` is the name for the core group.
-        NameRule::PathSegment
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with_at(object, &["spec", "service"], |service| defaulting::fill(service, "port", 443));
     }

@@ -2,7 +2,7 @@
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::{self, NameRule};
+use registry_core::api::validation::names;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::apps::v1::{StatefulSet, StatefulSetMut, StatefulSetUpdateStrategy};
@@ -35,11 +35,6 @@ impl ObjectStrategy for StatefulSetStrategy {
         let mut fields = gated::spec("spec.template.spec");
         fields.push(GatedField::unsupported("spec.updateStrategy.rollingUpdate.maxUnavailable"));
         fields
-    }
-
-    fn name_rule(&self) -> NameRule {
-        // The names of its pods begin with the name of the set.
-        NameRule::DnsLabel
     }
 
     fn apply_defaults(&self, object: &mut Object) {

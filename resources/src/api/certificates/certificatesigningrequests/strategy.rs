@@ -3,7 +3,6 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
 use serde_json::Value;
 
@@ -52,10 +51,6 @@ impl ObjectStrategy for CertificateSigningRequestStrategy {
 
     fn validate_update(&self, _context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
         validation::check_update(new, old, Scope::Object)
-    }
-
-    fn name_rule(&self) -> NameRule {
-        NameRule::Any
     }
 
     fn prepare_for_status_update(&self, _context: &RequestContext, new: &mut Object, old: &Object) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use registry_core::RequestContext;
-use registry_core::api::validation::names::{self, NameRule};
+use registry_core::api::validation::names;
 use registry_core::api::validation::{ErrorList, FieldPath};
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
@@ -22,10 +22,6 @@ pub(super) struct ClusterTrustBundleStrategy;
 
 impl ObjectStrategy for ClusterTrustBundleStrategy {
     // The names of signers contain colons.
-    fn name_rule(&self) -> NameRule {
-        NameRule::Any
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         check(object, &mut errors);

@@ -2,9 +2,7 @@
 
 use registry_derive::Resource;
 
-use super::strategy::ClusterTrustBundleStrategy;
 use super::{COLUMNS, ClusterTrustBundles};
-use crate::support::older_version::{older_version, same_fields};
 
 /// `clustertrustbundles` of `certificates.k8s.io/v1alpha1`.
 #[derive(Resource)]
@@ -17,15 +15,8 @@ use crate::support::older_version::{older_version, same_fields};
     cluster,
     selectable(spec.signer_name),
     hub = ClusterTrustBundles,
+    same_fields,
+    deprecated = "certificates.k8s.io/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, unavailable in v1.37+",
     columns = COLUMNS,
-    strategy = ClusterTrustBundleVersion,
 )]
 pub struct ClusterTrustBundlesV1alpha1;
-
-older_version!(
-    ClusterTrustBundleVersion,
-    stored with ClusterTrustBundleStrategy,
-    "certificates.k8s.io/v1alpha1 ClusterTrustBundle is deprecated in v1.34+, unavailable in v1.37+"
-);
-
-same_fields!(ClusterTrustBundlesV1alpha1, stored as ClusterTrustBundles);

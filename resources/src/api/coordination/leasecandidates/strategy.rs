@@ -2,7 +2,6 @@
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::NameRule;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use resource_views::Text;
@@ -16,14 +15,6 @@ use crate::api::core::config_data;
 pub(super) struct LeaseCandidateStrategy;
 
 impl ObjectStrategy for LeaseCandidateStrategy {
-    fn name_rule(&self) -> NameRule {
-        NameRule::Any
-    }
-
-    fn deprecation(&self) -> Option<&'static str> {
-        Some("coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+")
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         for complaint in config_data::key_complaints(object.name()) {

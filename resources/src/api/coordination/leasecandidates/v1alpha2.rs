@@ -3,8 +3,6 @@
 use registry_derive::Resource;
 
 use super::LeaseCandidates;
-use super::strategy::LeaseCandidateStrategy;
-use crate::support::older_version::{older_version, same_fields};
 
 /// `leasecandidates` of `coordination.k8s.io/v1alpha2`.
 #[derive(Resource)]
@@ -14,17 +12,10 @@ use crate::support::older_version::{older_version, same_fields};
     version = "v1alpha2",
     off_by_default,
     hub = LeaseCandidates,
+    same_fields,
+    deprecated = "coordination.k8s.io/v1alpha2 LeaseCandidate is deprecated in v1.35+, unavailable in v1.38+",
     column("LeaseName", spec.lease_name),
     column("BinaryVersion", spec.binary_version, description = ""),
     column("EmulationVersion", spec.emulation_version, description = ""),
-    strategy = LeaseCandidateVersion,
 )]
 pub struct LeaseCandidatesV1alpha2;
-
-older_version!(
-    LeaseCandidateVersion,
-    stored with LeaseCandidateStrategy,
-    "coordination.k8s.io/v1alpha2 LeaseCandidate is deprecated in v1.35+, unavailable in v1.38+"
-);
-
-same_fields!(LeaseCandidatesV1alpha2, stored as LeaseCandidates);

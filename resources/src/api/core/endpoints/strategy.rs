@@ -27,10 +27,6 @@ impl ObjectStrategy for EndpointsStrategy {
         }
         errors
     }
-
-    fn deprecation(&self) -> Option<&'static str> {
-        Some("v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice")
-    }
 }
 
 fn check_subset(subset: &EndpointSubset<'_, '_>, errors: &mut ErrorList) {

@@ -3,7 +3,7 @@
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::{self, NameRule};
+use registry_core::api::validation::names;
 use registry_core::api::validation::object_meta::validate_object_meta_update;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
@@ -50,11 +50,6 @@ impl ObjectStrategy for EventStrategy {
             check_kept(event, before, &mut errors);
         }
         errors
-    }
-
-    fn name_rule(&self) -> NameRule {
-        // Recorders generate names; any valid path segment is allowed.
-        NameRule::PathSegment
     }
 
     fn supports_garbage_collection(&self) -> bool {

@@ -2,7 +2,7 @@
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::{self, NameRule};
+use registry_core::api::validation::names;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use resource_views::Typed as _;
@@ -19,10 +19,6 @@ const NAME_LABEL: &str = "kubernetes.io/metadata.name";
 pub(super) struct NamespaceStrategy;
 
 impl ObjectStrategy for NamespaceStrategy {
-    fn name_rule(&self) -> NameRule {
-        NameRule::DnsLabel
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         let name = object.name().to_owned();
         if !name.is_empty() {

@@ -18,22 +18,21 @@ const AFFINITY_SECONDS: i64 = 10_800;
 /// Defaults by type, removal of fields when the type changes, validation.
 #[derive(Clone, Copy)]
 pub(super) struct ServiceStrategy {
-    name_rule: NameRule,
+    /// The format of names, if a feature changes it.
+    name_rule: Option<NameRule>,
     distributions: &'static [&'static str],
 }
 
 /// The rules with the default features.
 #[expect(non_upper_case_globals, reason = "named as the type, like the value of a unit struct")]
-pub(super) const ServiceStrategy: ServiceStrategy = ServiceStrategy {
-    name_rule: NameRule::DnsLabel,
-    distributions: &["PreferClose", "PreferSameZone", "PreferSameNode"],
-};
+pub(super) const ServiceStrategy: ServiceStrategy =
+    ServiceStrategy { name_rule: None, distributions: &["PreferClose", "PreferSameZone", "PreferSameNode"] };
 
 impl ObjectStrategy for ServiceStrategy {
     fn for_features(&self, features: Features) -> Option<Arc<dyn ObjectStrategy>> {
         let mut strategy = *self;
         if !features.contains(Feature::RelaxedServiceNameValidation) {
-            strategy.name_rule = NameRule::Dns1035Label;
+            strategy.name_rule = Some(NameRule::Dns1035Label);
         }
         if !features.contains(Feature::PreferSameTrafficDistribution) {
             strategy.distributions = &["PreferClose"];
@@ -41,7 +40,7 @@ impl ObjectStrategy for ServiceStrategy {
         Some(Arc::new(strategy))
     }
 
-    fn name_rule(&self) -> NameRule {
+    fn name_rule(&self) -> Option<NameRule> {
         self.name_rule
     }
 

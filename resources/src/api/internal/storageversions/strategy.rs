@@ -3,7 +3,6 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
 
 use super::validation;
@@ -12,10 +11,6 @@ use super::validation;
 pub(super) struct StorageVersionStrategy;
 
 impl ObjectStrategy for StorageVersionStrategy {
-    fn name_rule(&self) -> NameRule {
-        NameRule::Any
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         validation::check_name(object.name(), &mut errors);

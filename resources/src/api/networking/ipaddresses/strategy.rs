@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::{self, NameRule};
+use registry_core::api::validation::names;
 use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use resource_views::networking::v1::IPAddress;
@@ -30,10 +30,6 @@ pub(super) struct IPAddressStrategy;
 
 impl ObjectStrategy for IPAddressStrategy {
     // IPv6 addresses are no DNS names.
-    fn name_rule(&self) -> NameRule {
-        NameRule::Any
-    }
-
     // The name is an address, which nothing can be appended to.
     fn completes_generated_names(&self) -> bool {
         false

@@ -2,9 +2,7 @@
 
 use registry_derive::Resource;
 
-use super::strategy::IPAddressStrategy;
 use super::{COLUMNS, IPAddresses};
-use crate::support::older_version::{older_version, same_fields};
 
 /// `ipaddresses` of `networking.k8s.io/v1beta1`.
 #[derive(Resource)]
@@ -16,11 +14,8 @@ use crate::support::older_version::{older_version, same_fields};
     short("ip"),
     cluster,
     hub = IPAddresses,
+    same_fields,
+    deprecated = "networking.k8s.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+",
     columns = COLUMNS,
-    strategy = IPAddressVersion,
 )]
 pub struct IPAddressesV1beta1;
-
-older_version!(IPAddressVersion, stored with IPAddressStrategy, "networking.k8s.io/v1beta1 IPAddress is deprecated in v1.34+, unavailable in v1.37+");
-
-same_fields!(IPAddressesV1beta1, stored as IPAddresses);

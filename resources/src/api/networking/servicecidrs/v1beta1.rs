@@ -2,9 +2,7 @@
 
 use registry_derive::Resource;
 
-use super::strategy::ServiceCIDRStrategy;
 use super::{COLUMNS, ServiceCIDRs};
-use crate::support::older_version::{older_version, same_fields};
 
 /// `servicecidrs` of `networking.k8s.io/v1beta1`.
 #[derive(Resource)]
@@ -16,11 +14,8 @@ use crate::support::older_version::{older_version, same_fields};
     cluster,
     status,
     hub = ServiceCIDRs,
+    same_fields,
+    deprecated = "networking.k8s.io/v1beta1 ServiceCIDR is deprecated in v1.34+, unavailable in v1.37+",
     columns = COLUMNS,
-    strategy = ServiceCIDRVersion,
 )]
 pub struct ServiceCIDRsV1beta1;
-
-older_version!(ServiceCIDRVersion, stored with ServiceCIDRStrategy, "networking.k8s.io/v1beta1 ServiceCIDR is deprecated in v1.34+, unavailable in v1.37+");
-
-same_fields!(ServiceCIDRsV1beta1, stored as ServiceCIDRs);

@@ -3,7 +3,6 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
 use resource_views::policy::v1::PodDisruptionBudget;
 
@@ -16,10 +15,6 @@ use crate::support::label_selector;
 pub(super) struct PodDisruptionBudgetStrategy;
 
 impl ObjectStrategy for PodDisruptionBudgetStrategy {
-    fn name_rule(&self) -> NameRule {
-        NameRule::PathSegment
-    }
-
     fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let status = PodDisruptionBudget(new).status();

@@ -2,7 +2,6 @@
 
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::NameRule;
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
 use resource_views::rbac::v1::ClusterRole;
@@ -14,10 +13,6 @@ use crate::support::label_selector;
 pub(super) struct ClusterRoleStrategy;
 
 impl ObjectStrategy for ClusterRoleStrategy {
-    fn name_rule(&self) -> NameRule {
-        NameRule::PathSegment
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         rules::check_rules(&ClusterRole(object).rules(), false, &mut errors);

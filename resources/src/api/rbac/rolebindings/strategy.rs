@@ -3,7 +3,6 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
 
 use crate::api::rbac::rules;
@@ -12,10 +11,6 @@ use crate::api::rbac::rules;
 pub(super) struct RoleBindingStrategy;
 
 impl ObjectStrategy for RoleBindingStrategy {
-    fn name_rule(&self) -> NameRule {
-        NameRule::PathSegment
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         rules::default_binding(object);
     }

@@ -3,7 +3,6 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::api::validation::names::NameRule;
 use registry_core::resource::ObjectStrategy;
 use resource_views::rbac::v1::Role;
 
@@ -13,10 +12,6 @@ use crate::api::rbac::rules;
 pub(super) struct RoleStrategy;
 
 impl ObjectStrategy for RoleStrategy {
-    fn name_rule(&self) -> NameRule {
-        NameRule::PathSegment
-    }
-
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         rules::check_rules(&Role(object).rules(), true, &mut errors);

@@ -3,8 +3,6 @@
 use registry_derive::Resource;
 
 use super::DeviceClasses;
-use super::strategy::DeviceClassStrategy;
-use crate::support::older_version::{older_version, same_fields};
 
 /// `deviceclasses` of `resource.k8s.io/v1beta1`.
 #[derive(Resource)]
@@ -16,10 +14,7 @@ use crate::support::older_version::{older_version, same_fields};
     cluster,
     returns_deleted_object,
     hub = DeviceClasses,
-    strategy = DeviceClassVersion,
+    same_fields,
+    deprecated = "resource.k8s.io/v1beta1 DeviceClass is deprecated in v1.35+, unavailable in v1.38+",
 )]
 pub struct DeviceClassesV1beta1;
-
-older_version!(DeviceClassVersion, stored with DeviceClassStrategy, "resource.k8s.io/v1beta1 DeviceClass is deprecated in v1.35+, unavailable in v1.38+");
-
-same_fields!(DeviceClassesV1beta1, stored as DeviceClasses);

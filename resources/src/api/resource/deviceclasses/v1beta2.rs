@@ -3,8 +3,6 @@
 use registry_derive::Resource;
 
 use super::DeviceClasses;
-use super::strategy::DeviceClassStrategy;
-use crate::support::older_version::{older_version, same_fields};
 
 /// `deviceclasses` of `resource.k8s.io/v1beta2`.
 #[derive(Resource)]
@@ -17,10 +15,7 @@ use crate::support::older_version::{older_version, same_fields};
     cluster,
     returns_deleted_object,
     hub = DeviceClasses,
-    strategy = DeviceClassVersion,
+    same_fields,
+    deprecated = "resource.k8s.io/v1beta2 DeviceClass is deprecated in v1.36+, unavailable in v1.39+",
 )]
 pub struct DeviceClassesV1beta2;
-
-older_version!(DeviceClassVersion, stored with DeviceClassStrategy, "resource.k8s.io/v1beta2 DeviceClass is deprecated in v1.36+, unavailable in v1.39+");
-
-same_fields!(DeviceClassesV1beta2, stored as DeviceClasses);

@@ -16,10 +16,6 @@ const MAX_CONDITIONS: usize = 8;
 pub(super) struct DeviceTaintRuleStrategy;
 
 impl ObjectStrategy for DeviceTaintRuleStrategy {
-    fn deprecation(&self) -> Option<&'static str> {
-        Some("resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+")
-    }
-
     fn apply_defaults(&self, object: &mut Object) {
         defaulting::with_at(object, &["spec", "taint"], |taint| {
             defaulting::fill(taint, "timeAdded", time::now());

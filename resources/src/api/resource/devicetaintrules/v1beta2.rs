@@ -2,9 +2,7 @@
 
 use registry_derive::Resource;
 
-use super::strategy::DeviceTaintRuleStrategy;
 use super::{COLUMNS, DeviceTaintRules};
-use crate::support::older_version::{older_version, same_fields};
 
 /// `devicetaintrules` of `resource.k8s.io/v1beta2`.
 #[derive(Resource)]
@@ -17,11 +15,7 @@ use crate::support::older_version::{older_version, same_fields};
     cluster,
     status,
     hub = DeviceTaintRules,
+    same_fields,
     columns = COLUMNS,
-    strategy = DeviceTaintRuleVersion,
 )]
 pub struct DeviceTaintRulesV1beta2;
-
-older_version!(DeviceTaintRuleVersion, stored with DeviceTaintRuleStrategy);
-
-same_fields!(DeviceTaintRulesV1beta2, stored as DeviceTaintRules);

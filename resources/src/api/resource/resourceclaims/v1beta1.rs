@@ -4,10 +4,8 @@ use registry_core::api::Object;
 use registry_core::resource::conversion::{ConversionError, Spoke};
 use registry_derive::Resource;
 
-use super::strategy::ResourceClaimStrategy;
 use super::{COLUMNS, ResourceClaims};
 use crate::api::resource::flat;
-use crate::support::older_version::older_version;
 
 /// `resourceclaims` of `resource.k8s.io/v1beta1`.
 #[derive(Resource)]
@@ -19,12 +17,11 @@ use crate::support::older_version::older_version;
     status,
     returns_deleted_object,
     hub = ResourceClaims,
+    deprecated = "resource.k8s.io/v1beta1 ResourceClaim is deprecated in v1.35+, unavailable in v1.38+",
     columns = COLUMNS,
-    strategy = ResourceClaimVersion,
+    strategy = hub,
 )]
 pub struct ResourceClaimsV1beta1;
-
-older_version!(ResourceClaimVersion, stored with ResourceClaimStrategy, "resource.k8s.io/v1beta1 ResourceClaim is deprecated in v1.35+, unavailable in v1.38+");
 
 impl Spoke for ResourceClaimsV1beta1 {
     type Hub = ResourceClaims;

@@ -2,9 +2,7 @@
 
 use registry_derive::Resource;
 
-use super::strategy::ResourceClaimStrategy;
 use super::{COLUMNS, ResourceClaims};
-use crate::support::older_version::{older_version, same_fields};
 
 /// `resourceclaims` of `resource.k8s.io/v1beta2`.
 #[derive(Resource)]
@@ -17,11 +15,8 @@ use crate::support::older_version::{older_version, same_fields};
     status,
     returns_deleted_object,
     hub = ResourceClaims,
+    same_fields,
+    deprecated = "resource.k8s.io/v1beta2 ResourceClaim is deprecated in v1.36+, unavailable in v1.39+",
     columns = COLUMNS,
-    strategy = ResourceClaimVersion,
 )]
 pub struct ResourceClaimsV1beta2;
-
-older_version!(ResourceClaimVersion, stored with ResourceClaimStrategy, "resource.k8s.io/v1beta2 ResourceClaim is deprecated in v1.36+, unavailable in v1.39+");
-
-same_fields!(ResourceClaimsV1beta2, stored as ResourceClaims);

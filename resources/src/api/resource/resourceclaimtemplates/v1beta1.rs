@@ -5,9 +5,7 @@ use registry_core::resource::conversion::{ConversionError, Spoke};
 use registry_derive::Resource;
 
 use super::ResourceClaimTemplates;
-use super::strategy::ResourceClaimTemplateStrategy;
 use crate::api::resource::flat;
-use crate::support::older_version::older_version;
 
 /// `resourceclaimtemplates` of `resource.k8s.io/v1beta1`.
 #[derive(Resource)]
@@ -18,11 +16,10 @@ use crate::support::older_version::older_version;
     off_by_default,
     returns_deleted_object,
     hub = ResourceClaimTemplates,
-    strategy = ResourceClaimTemplateVersion,
+    deprecated = "resource.k8s.io/v1beta1 ResourceClaimTemplate is deprecated in v1.35+, unavailable in v1.38+",
+    strategy = hub,
 )]
 pub struct ResourceClaimTemplatesV1beta1;
-
-older_version!(ResourceClaimTemplateVersion, stored with ResourceClaimTemplateStrategy, "resource.k8s.io/v1beta1 ResourceClaimTemplate is deprecated in v1.35+, unavailable in v1.38+");
 
 impl Spoke for ResourceClaimTemplatesV1beta1 {
     type Hub = ResourceClaimTemplates;

@@ -3,8 +3,6 @@
 use registry_derive::Resource;
 
 use super::ResourceClaimTemplates;
-use super::strategy::ResourceClaimTemplateStrategy;
-use crate::support::older_version::{older_version, same_fields};
 
 /// `resourceclaimtemplates` of `resource.k8s.io/v1beta2`.
 #[derive(Resource)]
@@ -16,10 +14,7 @@ use crate::support::older_version::{older_version, same_fields};
     off_by_default,
     returns_deleted_object,
     hub = ResourceClaimTemplates,
-    strategy = ResourceClaimTemplateVersion,
+    same_fields,
+    deprecated = "resource.k8s.io/v1beta2 ResourceClaimTemplate is deprecated in v1.36+, unavailable in v1.39+",
 )]
 pub struct ResourceClaimTemplatesV1beta2;
-
-older_version!(ResourceClaimTemplateVersion, stored with ResourceClaimTemplateStrategy, "resource.k8s.io/v1beta2 ResourceClaimTemplate is deprecated in v1.36+, unavailable in v1.39+");
-
-same_fields!(ResourceClaimTemplatesV1beta2, stored as ResourceClaimTemplates);

@@ -4,10 +4,8 @@ use registry_core::api::Object;
 use registry_core::resource::conversion::{ConversionError, Spoke};
 use registry_derive::Resource;
 
-use super::strategy::ResourceSliceStrategy;
 use super::{COLUMNS, ResourceSlices};
 use crate::api::resource::flat;
-use crate::support::older_version::older_version;
 
 /// `resourceslices` of `resource.k8s.io/v1beta1`.
 #[derive(Resource)]
@@ -20,12 +18,11 @@ use crate::support::older_version::older_version;
     returns_deleted_object,
     selectable(spec.node_name, spec.driver),
     hub = ResourceSlices,
+    deprecated = "resource.k8s.io/v1beta1 ResourceSlice is deprecated in v1.35+, unavailable in v1.38+",
     columns = COLUMNS,
-    strategy = ResourceSliceVersion,
+    strategy = hub,
 )]
 pub struct ResourceSlicesV1beta1;
-
-older_version!(ResourceSliceVersion, stored with ResourceSliceStrategy, "resource.k8s.io/v1beta1 ResourceSlice is deprecated in v1.35+, unavailable in v1.38+");
 
 impl Spoke for ResourceSlicesV1beta1 {
     type Hub = ResourceSlices;

@@ -2,9 +2,7 @@
 
 use registry_derive::Resource;
 
-use super::strategy::ResourceSliceStrategy;
 use super::{COLUMNS, ResourceSlices};
-use crate::support::older_version::{older_version, same_fields};
 
 /// `resourceslices` of `resource.k8s.io/v1beta2`.
 #[derive(Resource)]
@@ -18,11 +16,8 @@ use crate::support::older_version::{older_version, same_fields};
     returns_deleted_object,
     selectable(spec.node_name, spec.driver),
     hub = ResourceSlices,
+    same_fields,
+    deprecated = "resource.k8s.io/v1beta2 ResourceSlice is deprecated in v1.36+, unavailable in v1.39+",
     columns = COLUMNS,
-    strategy = ResourceSliceVersion,
 )]
 pub struct ResourceSlicesV1beta2;
-
-older_version!(ResourceSliceVersion, stored with ResourceSliceStrategy, "resource.k8s.io/v1beta2 ResourceSlice is deprecated in v1.36+, unavailable in v1.39+");
-
-same_fields!(ResourceSlicesV1beta2, stored as ResourceSlices);

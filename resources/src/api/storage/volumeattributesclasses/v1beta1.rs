@@ -3,8 +3,6 @@
 use registry_derive::Resource;
 
 use super::VolumeAttributesClasses;
-use super::strategy::VolumeAttributesClassStrategy;
-use crate::support::older_version::{older_version, same_fields};
 
 /// `volumeattributesclasses` of `storage.k8s.io/v1beta1`.
 #[derive(Resource)]
@@ -17,11 +15,8 @@ use crate::support::older_version::{older_version, same_fields};
     cluster,
     returns_deleted_object,
     hub = VolumeAttributesClasses,
+    same_fields,
+    deprecated = "storage.k8s.io/v1beta1 VolumeAttributesClass is deprecated in v1.34+, unavailable in v1.37+; use storage.k8s.io/v1 VolumeAttributesClass",
     column("DriverName", driver_name),
-    strategy = VolumeAttributesClassVersion,
 )]
 pub struct VolumeAttributesClassesV1beta1;
-
-older_version!(VolumeAttributesClassVersion, stored with VolumeAttributesClassStrategy, "storage.k8s.io/v1beta1 VolumeAttributesClass is deprecated in v1.34+, unavailable in v1.37+; use storage.k8s.io/v1 VolumeAttributesClass");
-
-same_fields!(VolumeAttributesClassesV1beta1, stored as VolumeAttributesClasses);

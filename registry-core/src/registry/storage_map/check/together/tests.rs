@@ -14,6 +14,7 @@ const SHIPS: ResourceDescription = ResourceDescription {
         short_names: &["sh"],
         storage_prefix: "sea.example.dev/ships",
         lifecycle: Lifecycle { introduced: None, removed: None },
+        deprecation: None,
         declared_at: "src/ship.rs:3",
         ..PODS.properties
     },

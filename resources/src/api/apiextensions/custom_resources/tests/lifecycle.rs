@@ -64,7 +64,7 @@ fn deprecated_versions_warn() {
         version("v9", json!({"deprecated": true})),
     ]);
     let made = kinds(&definition(&versions));
-    let warnings: Vec<_> = made.served.iter().map(|kind| kind.resource.strategy.deprecation()).collect();
+    let warnings: Vec<_> = made.served.iter().map(|kind| kind.resource.deprecation).collect();
     let expected = [
         Some("example.com/v1beta1 Widget is deprecated; use example.com/v2 Widget"),
         Some("use something else"),

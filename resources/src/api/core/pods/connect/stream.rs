@@ -70,28 +70,34 @@ struct Streams {
     kubelets: Kubelets,
 }
 
-/// Installs each of these subresources as streams with its properties.
-macro_rules! install {
-    ($($subresource:ident: $name:literal, $facts:expr;)*) => {
-        $(
-            impl Subresource for $subresource {
-                type Parent = Pods;
-                type Storage = ConnectStore;
-                const NAME: &'static str = $name;
+impl Subresource for Attach {
+    type Parent = Pods;
+    type Storage = ConnectStore;
+    const NAME: &'static str = "attach";
 
-                fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
-                    let streams = Streams { facts: $facts, kubelets: Kubelets::new(services) };
-                    capabilities!(ConnectStore::new(parent.clone(), streams); connecter)
-                }
-            }
-        )*
-    };
+    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
+        Streams::install(&ATTACH, parent, services)
+    }
 }
 
-install! {
-    Attach: "attach", &ATTACH;
-    Exec: "exec", &EXEC;
-    PortForward: "portforward", &PORT_FORWARD;
+impl Subresource for Exec {
+    type Parent = Pods;
+    type Storage = ConnectStore;
+    const NAME: &'static str = "exec";
+
+    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
+        Streams::install(&EXEC, parent, services)
+    }
+}
+
+impl Subresource for PortForward {
+    type Parent = Pods;
+    type Storage = ConnectStore;
+    const NAME: &'static str = "portforward";
+
+    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
+        Streams::install(&PORT_FORWARD, parent, services)
+    }
 }
 
 // === impl Facts ===
@@ -115,6 +121,13 @@ impl Facts {
 }
 
 // === impl Streams ===
+
+impl Streams {
+    fn install(facts: &'static Facts, parent: &Arc<Store>, services: &Services) -> Capabilities {
+        let streams = Self { facts, kubelets: Kubelets::new(services) };
+        capabilities!(ConnectStore::new(parent.clone(), streams); connecter)
+    }
+}
 
 #[async_trait]
 impl ConnectRules for Streams {
