@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/server/healthz`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -62,7 +63,7 @@ struct NamedCheck {
 #[derive(Default)]
 struct Question {
     verbose: bool,
-    excluded: Vec<String>,
+    excluded: BTreeSet<String>,
 }
 
 // === impl Endpoint ===
@@ -186,7 +187,7 @@ impl Health {
             question.excluded.iter().filter(|name| !self.checks(endpoint).any(|check| check.name == **name));
         let unknown: Vec<String> = unknown.map(|name| format!("{name:?}")).collect();
         if !unknown.is_empty() {
-            let names = unknown.join(", ");
+            let names = unknown.join(",");
             let _ = writeln!(report, "warn: some health checks cannot be excluded: no matches for {names}");
         }
         let endpoint = endpoint.name();
@@ -215,7 +216,9 @@ impl Question {
         for (key, value) in query_pairs(query) {
             match &*key {
                 "verbose" => question.verbose = true,
-                "exclude" => question.excluded.extend(value.split(',').map(str::to_owned)),
+                "exclude" => {
+                    question.excluded.insert(value.into_owned());
+                }
                 _ => {}
             }
         }
