@@ -1,4 +1,5 @@
-//! Values that kube-apiserver keeps in another version than this server does: they are read as what is stored here.
+//! Values that kube-apiserver keeps in another version than this server does, or without defaults of this version: they are
+//! read as what is stored here.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "test code")]
 
@@ -7,14 +8,16 @@ use std::sync::Arc;
 use bytes::Bytes;
 use registry_core::codec::protobuf;
 use registry_core::resource::{Resource, Versions};
-use registry_core::storage::Interface;
 use registry_core::storage::embedded::Embedded;
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
+use registry_core::storage::{AttributesOf as _, CanonicalForm, Interface};
 use resources::api::autoscaling::horizontalpodautoscalers_v1::HorizontalPodAutoscalersV1;
 use resources::api::autoscaling::horizontalpodautoscalers_v2::HorizontalPodAutoscalers;
 use resources::api::core::events::Events;
+use resources::api::core::pods::Pods;
+use resources::api::core::services::Services;
 use resources::api::events::events_v1::EventsV1;
 use serde_json::{Value, json};
 
@@ -59,5 +62,45 @@ async fn values_of_a_spoke_are_read_as_the_hubs() {
         let (object, attributes) = read::<Events, EventsV1>(stored).await;
         assert_eq!((&object["apiVersion"], &object["message"]), (&json!("v1"), &json!("hello")));
         assert_eq!(attributes.field("involvedObject.kind"), "Pod");
+    }
+}
+
+/// The encoding of an object as this server writes it, and as Go does.
+const OWN: &str = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":{"containers":[]}}"#;
+
+#[test]
+fn own_values_are_not_parsed_and_those_of_other_servers_get_defaults() {
+    let versions = Versions::only(Pods::TYPE.instantiate());
+    let canonical = |value: &str| versions.canonical(value.as_bytes()).unwrap();
+    let cut = OWN.trim_end_matches("]}}");
+    for own in [OWN, cut] {
+        assert!(matches!(canonical(own), CanonicalForm::Same), "{own}");
+    }
+    assert!(versions.canonical(format!("{cut}\n").as_bytes()).is_err());
+    let CanonicalForm::Other(whole) = canonical(&format!("{OWN}\n")) else { panic!("it lacks defaults") };
+    assert!(matches!(canonical(str::from_utf8(&whole).unwrap()), CanonicalForm::Same));
+    let whole: Value = serde_json::from_slice(&whole).unwrap();
+    assert_eq!(whole["spec"]["restartPolicy"], "Always");
+    // It does not have the types of a pod, but can be read, and deleted.
+    let unlike = OWN.replace("[]", "7") + "\n";
+    assert!(matches!(canonical(&unlike), CanonicalForm::Same));
+}
+
+#[test]
+fn services_without_families_get_them() {
+    let service = json!({
+        "kind": "Service", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"clusterIP": "10.0.0.9", "ports": [{"port": 80, "protocol": "TCP", "targetPort": 80}]},
+    });
+    let versions = Versions::only(Services::TYPE.instantiate());
+    let as_protobuf = protobuf::encode(&service, &(Services::TYPE.schema)(), "v1", "Service").unwrap();
+    for stored in [Bytes::from(format!("{service}\n")), as_protobuf] {
+        let Ok(CanonicalForm::Other(whole)) = versions.canonical(&stored) else {
+            panic!("it lacks families")
+        };
+        let whole: Value = serde_json::from_slice(&whole).unwrap();
+        let spec = &whole["spec"];
+        assert_eq!((&spec["clusterIPs"], &spec["ipFamilies"]), (&json!(["10.0.0.9"]), &json!(["IPv4"])));
+        assert_eq!((&spec["type"], &spec["internalTrafficPolicy"]), (&json!("ClusterIP"), &json!("Cluster")));
     }
 }

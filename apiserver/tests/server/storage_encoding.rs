@@ -15,6 +15,7 @@ use crate::servers::{refusal, start_over};
 const PROTOBUF: &str = "--storage-media-type=application/vnd.kubernetes.protobuf";
 const CBOR: &str = "--feature-gates=CBORServingAndStorage=true";
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const STATEFUL_SETS: &str = "/apis/apps/v1/namespaces/default/statefulsets";
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 
 /// Returns the value of a key.
@@ -93,6 +94,105 @@ async fn built_in_kinds_are_stored_as_protobuf_and_others_as_json() {
         .await;
     assert!(is_json(&stored(&engine, "configmaps/default/a").await));
     assert_eq!(client.get(&path).await["binaryData"]["b"], "AAEC");
+}
+
+#[tokio::test]
+async fn a_stateful_set_that_is_stored_as_protobuf_can_be_changed() {
+    let etcd = Etcd::start().await.unwrap();
+    let (_server, mut client) = connect(&etcd, &[PROTOBUF]).await;
+    let claim = json!({
+        "metadata": { "name": "v" },
+        "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } },
+    });
+    let set = json!({
+        "metadata": { "name": "a" },
+        "spec": {
+            "serviceName": "a", "selector": { "matchLabels": { "a": "b" } }, "volumeClaimTemplates": [claim],
+            "template": {
+                "metadata": { "labels": { "a": "b" } }, "spec": { "containers": [{ "name": "c", "image": "i" }] },
+            },
+        },
+    });
+    let created = client.expect(201, "POST", STATEFUL_SETS, set).await;
+    let path = format!("{STATEFUL_SETS}/a");
+    let read = client.get(&path).await;
+    assert_eq!(read, created);
+    assert_eq!(read["spec"]["volumeClaimTemplates"][0]["kind"], "PersistentVolumeClaim");
+    let labelled = client.expect(200, "PATCH", &path, label()).await;
+    assert_eq!((&labelled["spec"], &labelled["metadata"]["generation"]), (&read["spec"], &json!(1)));
+}
+
+fn label() -> Value {
+    json!({ "metadata": { "labels": { "z": "1" } } })
+}
+
+/// An object as an earlier kube-apiserver stored it as JSON, and a default that it lacks.
+struct Earlier {
+    api: &'static str,
+    resource: &'static str,
+    object: Value,
+    field: &'static str,
+    default: Value,
+}
+
+/// Objects of Kubernetes 1.20.
+fn earlier_objects() -> [Earlier; 3] {
+    let pod = json!({ "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i:1" }] });
+    let labels = json!({ "controller-uid": "u1", "job-name": "old" });
+    let job = json!({
+        "kind": "Job", "apiVersion": "batch/v1",
+        "spec": {
+            "parallelism": 1, "completions": 1, "backoffLimit": 6,
+            "selector": { "matchLabels": { "controller-uid": "u1" } },
+            "template": { "metadata": { "labels": labels }, "spec": pod },
+        },
+    });
+    let claim = json!({
+        "kind": "PersistentVolumeClaim", "apiVersion": "v1", "status": { "phase": "Pending" },
+        "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } },
+    });
+    let labels = json!({ "a": "b" });
+    let containers = json!({ "containers": [{ "name": "c", "image": "i:1" }] });
+    let deployment = json!({
+        "kind": "Deployment", "apiVersion": "apps/v1",
+        "spec": {
+            "selector": { "matchLabels": labels },
+            "template": { "metadata": { "labels": labels }, "spec": containers },
+        },
+    });
+    let earlier = |api, resource, object, field, default: &str| {
+        let default = default.into();
+        Earlier { api, resource, object, field, default }
+    };
+    [
+        earlier("apis/batch/v1", "jobs", job, "completionMode", "NonIndexed"),
+        earlier("api/v1", "persistentvolumeclaims", claim, "volumeMode", "Filesystem"),
+        earlier("apis/apps/v1", "deployments", deployment, "strategy", "RollingUpdate"),
+    ]
+}
+
+#[tokio::test]
+async fn objects_that_another_server_stored_have_newer_defaults_and_can_be_changed() {
+    let etcd = Etcd::start().await.unwrap();
+    let engine = etcd.connect().await;
+    let earlier = earlier_objects();
+    for Earlier { resource, object, .. } in &earlier {
+        let mut object = object.clone();
+        object["metadata"] = json!({ "name": "old", "namespace": "default", "uid": "u1", "generation": 1 });
+        let as_go = format!("{object}\n").into_bytes();
+        engine.put_if(&format!("/registry/{resource}/default/old"), 0, as_go.into(), None).await.unwrap();
+    }
+    let (_server, mut client) = connect(&etcd, &[]).await;
+    for Earlier { api, resource, field, default, .. } in &earlier {
+        let list = format!("/{api}/namespaces/default/{resource}");
+        let spec = client.get(&list).await["items"][0]["spec"].clone();
+        let found = &spec[field];
+        assert!(found == default || found["type"] == *default, "{resource}: {spec}");
+        let path = format!("{list}/old");
+        assert_eq!(client.get(&path).await["spec"], spec);
+        let labelled = client.expect(200, "PATCH", &path, label()).await;
+        assert_eq!((&labelled["spec"], &labelled["metadata"]["generation"]), (&spec, &json!(1)));
+    }
 }
 
 #[tokio::test]

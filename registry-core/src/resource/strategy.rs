@@ -122,11 +122,10 @@ pub trait ObjectStrategy: Send + Sync + 'static {
     /// Converts an accepted object to its canonical form.
     fn canonicalize(&self, _object: &mut Object) {}
 
-    /// Returns the whole object of a stored value that lacks fields, because a server stored it before they existed; `None`
-    /// if it lacks none. Called once for every stored value that is read, with its JSON.
-    fn completed(&self, _stored: &[u8]) -> Option<Object> {
-        None
-    }
+    /// Sets fields of a stored object that requests set elsewhere than by defaults, and that it lacks because a server
+    /// stored it before they existed. Called after [`apply_defaults`](Self::apply_defaults) for objects that are not
+    /// stored in the canonical form, such as those of kube-apiserver.
+    fn complete_stored(&self, _object: &mut Object) {}
 
     /// Returns the format of `metadata.name` in place of the declared one, if a feature changes it.
     fn name_rule(&self) -> Option<NameRule> {

@@ -12,7 +12,7 @@ use crate::api::{Object, compare_versions, split_api_version};
 use crate::budget::Budget;
 use crate::codec::{Limits, cbor, protobuf, stored};
 use crate::release::Release;
-use crate::schema::Schema;
+use crate::schema::{Schema, StructuralSchema};
 use crate::storage::{Attributes, AttributesOf, CanonicalForm, InvalidValue, StoredVersionError};
 
 use super::ResourceType;
@@ -116,21 +116,21 @@ impl Versions {
         self.spokes.iter().any(|spoke| spoke.is_converted_remotely())
     }
 
-    /// Returns the canonical encoding of a JSON value that is not in the hub's version, or not in the form of the schema.
-    /// A value in an unknown version is left as it is.
+    /// Returns the canonical encoding of a JSON value that is not in the hub's version, not in the form of the schema, or
+    /// written by another server. A value in an unknown version is left as it is.
     fn current_form(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {
         if let Some(converted) = self.other_version(value)? {
             return Ok(converted);
         }
         let hub = &self.hub;
-        if hub.schema().structural().is_none() {
+        if hub.schema().structural().is_none() && !stored::is_of_another_server(value) {
             return Ok(CanonicalForm::Same);
         }
         let object = stored::decode(value).map_err(InvalidValue::new)?;
         if !self.find(object.api_version()).is_some_and(|version| version.is(hub)) {
             return Ok(CanonicalForm::Same);
         }
-        let Some(current) = repaired(hub, object, value.len())? else { return Ok(CanonicalForm::Same) };
+        let Some(current) = completed(hub, object, value.len())? else { return Ok(CanonicalForm::Same) };
         let current = stored::encode(&current, hub.schema().field_order());
         Ok(if *current == *value { CanonicalForm::Same } else { CanonicalForm::Other(current) })
     }
@@ -143,21 +143,15 @@ impl Versions {
             return Ok(None);
         }
         let Some(api_version) = api_version_of(value) else { return Ok(None) };
-        let decoded = || stored::decode(value).map_err(InvalidValue::new);
+        let decode = || stored::decode(value).map_err(InvalidValue::new);
         let (group, version) = split_api_version(&api_version);
         if group == self.hub.kind.group && retired.contains(&version) {
-            return self.renewed(decoded()?).map(Some);
+            return self.renewed(decode()?).map(Some);
         }
         match self.find(&api_version) {
             Some(version) if !version.is(&self.hub) => {
-                let object = decoded()?;
-                let current = if version.schema().structural().is_some() {
-                    let original = object.clone();
-                    repaired(version, object, value.len())?.unwrap_or(original)
-                } else {
-                    object
-                };
-                self.in_hub(version, current).map(Some)
+                let object = completed(version, decode()?, value.len())?.map_or_else(decode, Ok)?;
+                self.in_hub(version, object).map(Some)
             }
             _ => Ok(None),
         }
@@ -189,36 +183,45 @@ impl Versions {
 }
 
 /// Returns a stored object in the present form of its schema: without malformed metadata and unknown fields, and with all
-/// defaults. `None` if the defaults are too large for an object of this size.
-fn repaired(
+/// defaults. `None` if the defaults are too large for an object of this size, or if a built-in kind does not have such an
+/// object: it can still be read as it is, and lists of it too.
+fn completed(
     version: &ResourceType,
-    object: Object,
+    mut object: Object,
     stored_bytes: usize,
 ) -> Result<Option<Object>, InvalidValue> {
-    let mut decoded = object.into_value();
-    if let Some(structural) = version.schema().structural() {
-        // Earlier servers stored metadata without checking it.
-        structural
-            .coerce_metadata(&mut decoded, true, &mut Vec::new())
-            .map_err(|error| InvalidValue::new(error.text))?;
-    }
-    let mut object =
-        Object::from_value(decoded).map_err(|_| InvalidValue::new("the stored value is not an object"))?;
-    if object.metadata().is_some() && object.generation() == 0 {
-        object.set(&["metadata", "generation"], 1.into());
+    let schema = version.schema();
+    if let Some(structural) = schema.structural() {
+        object = with_sound_metadata(structural, object)?;
     }
     let budget = defaults_budget(stored_bytes);
     match version.in_current_form(object, &budget) {
-        Ok(current) => Ok(Some(current)),
-        // A definition may have got defaults for the elements of long lists since. Without them, the object can still be
-        // read, and lists of it too.
-        Err(error) if budget.exhausted().is_some() => {
+        Ok(mut current) => {
+            version.strategy.complete_stored(&mut current);
+            Ok(Some(current))
+        }
+        // A definition may have got defaults for the elements of long lists since.
+        Err(error) if budget.exhausted().is_some() || schema.structural().is_none() => {
             let kind = version.kind.kind;
             tracing::warn!(kind, "a stored object is read without its new defaults: {error}");
             Ok(None)
         }
         Err(error) => Err(InvalidValue::new(error)),
     }
+}
+
+/// Returns a stored custom resource with metadata as they are checked today: earlier servers stored them without.
+fn with_sound_metadata(structural: &StructuralSchema, object: Object) -> Result<Object, InvalidValue> {
+    let mut decoded = object.into_value();
+    structural
+        .coerce_metadata(&mut decoded, true, &mut Vec::new())
+        .map_err(|error| InvalidValue::new(error.text))?;
+    let mut object =
+        Object::from_value(decoded).map_err(|_| InvalidValue::new("the stored value is not an object"))?;
+    if object.metadata().is_some() && object.generation() == 0 {
+        object.set(&["metadata", "generation"], 1.into());
+    }
+    Ok(object)
 }
 
 /// Returns an object as it will be read, with the defaults that are not stored; `None` if it has all of them, or if they are
@@ -281,47 +284,41 @@ impl AttributesOf for Versions {
     }
 
     fn canonical(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {
-        let form = self.converted(value)?;
-        let json = match &form {
-            CanonicalForm::Same => value,
-            CanonicalForm::Other(json) => json,
-            // Only custom resources are converted elsewhere, and no strategy completes those.
-            CanonicalForm::Awaited(_) => return Ok(form),
-        };
-        let completed = self.hub.strategy.completed(json);
-        let encode = |object: Object| stored::encode(&object, self.hub.schema().field_order());
-        Ok(completed.map_or(form, |object| CanonicalForm::Other(encode(object))))
+        let limits = Limits { depth: protobuf::STORED_DEPTH, ..Limits::default() };
+        if value.starts_with(protobuf::MAGIC) {
+            return self.from_protobuf(value, &limits);
+        }
+        if !value.starts_with(cbor::MAGIC) {
+            return self.current_form(value);
+        }
+        let object = cbor::decode(value, &limits).map_err(InvalidValue::new)?;
+        let object =
+            Object::from_value(object).map_err(|_| InvalidValue::new("the stored CBOR is not an object"))?;
+        let json = stored::encode(&object, self.hub.schema().field_order());
+        Ok(match self.current_form(&json)? {
+            CanonicalForm::Same => CanonicalForm::Other(json),
+            current => current,
+        })
     }
 }
 
 impl Versions {
-    /// Returns the encoding of a stored value as JSON of the hub's version.
-    fn converted(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {
-        let limits = Limits { depth: protobuf::STORED_DEPTH, ..Limits::default() };
-        if value.starts_with(cbor::MAGIC) {
-            let object = cbor::decode(value, &limits).map_err(InvalidValue::new)?;
-            let object = Object::from_value(object)
-                .map_err(|_| InvalidValue::new("the stored CBOR is not an object"))?;
-            let json = stored::encode(&object, self.hub.schema().field_order());
-            return Ok(match self.current_form(&json)? {
-                CanonicalForm::Same => CanonicalForm::Other(json),
-                current => current,
-            });
-        }
-        if !value.starts_with(protobuf::MAGIC) {
-            return self.current_form(value);
-        }
+    /// Returns the canonical encoding of an object that is stored as protobuf.
+    fn from_protobuf(&self, value: &[u8], limits: &Limits<'_>) -> Result<CanonicalForm, InvalidValue> {
         let resolve = |api_version: &str, kind: &str| {
             let version = self.find(api_version).unwrap_or(&self.hub);
             version.schema().table().schema_of(api_version, kind).filter(Schema::has_protobuf)
         };
-        let object = protobuf::decode(value, &limits, resolve).map_err(InvalidValue::new)?;
-        let object = Object::from_value(object)
-            .map_err(|_| InvalidValue::new("the stored message is not an object"))?;
+        let decode = || {
+            let object = protobuf::decode(value, limits, resolve).map_err(InvalidValue::new)?;
+            Object::from_value(object).map_err(|_| InvalidValue::new("the stored message is not an object"))
+        };
+        let object = decode()?;
         // Unknown versions are left for the reader to detect, as with JSON.
-        match self.find(object.api_version()) {
-            Some(version) => self.in_hub(version, object),
-            None => Ok(CanonicalForm::Other(stored::encode(&object, self.hub.schema().field_order()))),
-        }
+        let Some(version) = self.find(object.api_version()) else {
+            return Ok(CanonicalForm::Other(stored::encode(&object, self.hub.schema().field_order())));
+        };
+        let object = completed(version, object, value.len())?.map_or_else(decode, Ok)?;
+        self.in_hub(version, object)
     }
 }

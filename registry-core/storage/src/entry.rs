@@ -73,7 +73,7 @@ pub trait AttributesOf: Send + Sync + 'static {
     }
 
     /// Returns the canonical encoding of a value stored in another form: as protobuf (it begins with [`MAGIC`]), in another
-    /// version of the kind, under an earlier schema, or by a server with other checks.
+    /// version of the kind, under an earlier schema, or by a server with other checks or defaults.
     ///
     /// # Errors
     /// Fails if the value is not an object of the resource, or if the resource has no protobuf decoder, which is what

@@ -6,6 +6,9 @@
 //! This order makes reads cheap: the start of `metadata` is found by inspecting a few bytes, so the resource version is
 //! inserted without parsing, and the item of a typed list is the same bytes from `"metadata"` on. Values that an earlier
 //! version of this server, or kube-apiserver, wrote in another order are read in the same way.
+//!
+//! A canonical value has no line feed at its end, and Go's encoder writes one. This tells values of other servers apart
+//! ([`is_of_another_server`]), which may lack defaults that canonical values have, so that the latter need not be parsed.
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -36,6 +39,11 @@ pub fn encode(object: &Object, order: FieldOrder<'_>) -> Bytes {
     let mut out = Vec::with_capacity(1024);
     write_object(&mut out, &object.0, None, order);
     out.into()
+}
+
+/// Whether JSON at rest was written by another server, as far as its end tells.
+pub fn is_of_another_server(value: &[u8]) -> bool {
+    value.ends_with(b"\n")
 }
 
 /// Decodes a stored value: canonical JSON, or JSON as kube-apiserver writes it.
@@ -197,6 +205,7 @@ mod tests {
             let bytes = encode(&full, order);
             assert_eq!(bytes, expected);
             assert_eq!(encode(&decode(&bytes).unwrap(), order), bytes);
+            assert!(!is_of_another_server(&bytes));
             let (line, offset) = with_resource_version(&bytes, 12).unwrap();
             let tail = &line[offset as usize..];
             let is_struct = !matches!(order, FieldOrder::ByName);

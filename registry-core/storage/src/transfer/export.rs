@@ -7,8 +7,9 @@
 //! | last | `{"end":true,"keys":1,"sha256":"…"}`, the checksum of all lines before |
 //!
 //! Keys ascend. `create` and `mod` are revisions; `expires`, in seconds since 1970, is there for keys with a time to live. `value`
-//! is the stored value, byte for byte, if it is JSON on one line; any other is `base64`. A file that has been cut short has no last
-//! line; one that has been edited does not match its checksum (`head -n -1 FILE | sha256sum`).
+//! is the stored value, byte for byte, if it is JSON on one line; any other is `base64`, also JSON with a line feed at its end, by
+//! which servers recognise what Go's encoder wrote. A file that has been cut short has no last line; one that has been edited does
+//! not match its checksum (`head -n -1 FILE | sha256sum`).
 
 use std::fmt::Write as _;
 use std::io::ErrorKind;

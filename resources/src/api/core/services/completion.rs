@@ -2,70 +2,31 @@
 //!
 //! Kubernetes concept: `defaultOnReadService` of `pkg/registry/core/service/storage`.
 
-use std::borrow::Cow;
-
 use registry_core::api::Object;
-use registry_core::codec::stored;
-use serde::Deserialize;
+use resource_views::core::v1::{Service, ServiceMut};
 use serde_json::json;
 
 use super::cluster_ips::family_of;
 
-/// The fields that tell whether a service lacks others.
-#[derive(Deserialize)]
-struct Stored<'a> {
-    #[serde(borrow)]
-    spec: Option<Spec<'a>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Spec<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow, rename = "clusterIP")]
-    address: Option<Cow<'a, str>>,
-    #[serde(borrow, rename = "clusterIPs")]
-    addresses: Option<Vec<Cow<'a, str>>>,
-    #[serde(borrow)]
-    ip_families: Option<Vec<Cow<'a, str>>>,
-    #[serde(borrow)]
-    internal_traffic_policy: Option<Cow<'a, str>>,
-}
-
-/// Returns a stored service with the fields that it lacks; `None` if it lacks none, or cannot be read. The families of a
-/// headless service without any depend on the cluster: its next update sets them.
-pub(super) fn completed(json: &[u8]) -> Option<Object> {
-    let spec = serde_json::from_slice::<Stored<'_>>(json).ok()?.spec?;
-    let address = spec.address.unwrap_or_default();
-    let is_alias = spec.kind.as_deref() == Some("ExternalName");
-    let mut addresses: Vec<String> =
-        spec.addresses.unwrap_or_default().into_iter().map(Cow::into_owned).collect();
-    let lacks_addresses = addresses.is_empty() && !address.is_empty();
-    if lacks_addresses {
-        addresses.push(address.into_owned());
+/// Sets the addresses and families that a stored service lacks. The families of a headless service without any depend on
+/// the cluster: its next update sets them.
+pub(super) fn complete(service: &mut Object) {
+    let mut spec = ServiceMut(service).spec().or_new();
+    let address = spec.cluster_ip().text().to_owned();
+    if !address.is_empty() {
+        spec.cluster_ips().or_if_empty(|| json!([address]));
     }
-    let mut families = addresses.iter().map_while(|address| family_of(address)).collect::<Vec<_>>();
-    if is_alias || spec.ip_families.is_some_and(|families| !families.is_empty()) {
-        families.clear();
+    if spec.r#type().is("ExternalName") {
+        spec.internal_traffic_policy().remove();
+        return;
     }
-    let has_needless_policy = is_alias && spec.internal_traffic_policy.is_some();
-    if !lacks_addresses && families.is_empty() && !has_needless_policy {
-        return None;
+    let spec = Service(service).spec();
+    let families: Vec<_> = spec.cluster_ips().texts().map_while(family_of).collect();
+    let mut spec = ServiceMut(service).spec().or_new();
+    if !families.is_empty() && spec.ip_families().is_empty() {
+        spec.ip_family_policy().set(if families.len() == 1 { "SingleStack" } else { "RequireDualStack" });
+        spec.ip_families().set_value(json!(families));
     }
-    let mut service = stored::decode(json).ok()?;
-    if lacks_addresses {
-        service.set(&["spec", "clusterIPs"], json!(addresses));
-    }
-    if !families.is_empty() {
-        let policy = if families.len() == 1 { "SingleStack" } else { "RequireDualStack" };
-        service.set(&["spec", "ipFamilies"], json!(families));
-        service.set(&["spec", "ipFamilyPolicy"], policy.into());
-    }
-    if has_needless_policy {
-        service.remove(&["spec", "internalTrafficPolicy"]);
-    }
-    Some(service)
 }
 
 #[cfg(test)]
@@ -74,10 +35,12 @@ mod tests {
 
     use super::*;
 
-    fn completed_spec(spec: &Value) -> Option<Value> {
-        let json =
+    fn completed(spec: &Value) -> Value {
+        let service =
             json!({ "kind": "Service", "apiVersion": "v1", "metadata": { "name": "a" }, "spec": spec });
-        completed(json.to_string().as_bytes()).and_then(|service| service.get(&["spec"]).cloned())
+        let mut service = Object::from_value(service).unwrap();
+        complete(&mut service);
+        service.get(&["spec"]).cloned().unwrap_or_default()
     }
 
     #[test]
@@ -99,7 +62,7 @@ mod tests {
                 json!({ "type": "ExternalName", "externalName": "a.b" }),
             ),
         ] {
-            assert_eq!(completed_spec(&spec), Some(whole), "{spec}");
+            assert_eq!(completed(&spec), whole, "{spec}");
         }
     }
 
@@ -111,10 +74,8 @@ mod tests {
             json!({ "type": "ExternalName", "externalName": "a.b" }),
             json!({ "clusterIP": 7 }),
             json!({}),
-            Value::Null,
         ] {
-            assert_eq!(completed_spec(&spec), None, "{spec}");
+            assert_eq!(completed(&spec), spec);
         }
-        assert!(completed(b"not json").is_none());
     }
 }

@@ -84,8 +84,8 @@ impl ObjectStrategy for ServiceStrategy {
         }
     }
 
-    fn completed(&self, stored: &[u8]) -> Option<Object> {
-        completion::completed(stored)
+    fn complete_stored(&self, object: &mut Object) {
+        completion::complete(object);
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
