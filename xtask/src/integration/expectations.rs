@@ -17,7 +17,6 @@ const HEADER: &str = "\
 #   cannot-judge   depends on a server inside the test's process, on the environment, or on the version of the tree
 #   skipped        skips itself
 #   varies         both were seen, for the reason that is given
-# Packages of which no test passes here were last run at 55d2d98d, when only what did not pass was written down.
 ";
 
 /// More failed subtests of a test than this are written as one line about the test.

@@ -119,7 +119,11 @@ fn flag(error: &str) -> String {
         Some(format!("{flag}={value}"))
     });
     let named = || error.split([' ', ':', ',', '\'']).find(|word| word.starts_with("--")).map(str::to_owned);
-    invalid.or_else(named).unwrap_or_else(|| error.to_owned())
+    let unsupported = || {
+        let subject = error.split_once(" is not supported")?.0;
+        subject.rsplit(' ').next().map(str::to_owned)
+    };
+    invalid.or_else(named).or_else(unsupported).unwrap_or_else(|| error.to_owned())
 }
 
 // === impl Outcome ===
@@ -193,6 +197,8 @@ panic: test timed out
     fn the_refused_flag_is_named() {
         let gate = "invalid value 'Sharded=true' for '--feature-gates <FEATURE=BOOL,…>': Sharded=true is not supported";
         assert_eq!(flag(gate), "--feature-gates=Sharded=true");
+        let gate = "apiserver: Sharded=true is not supported: the feature is not implemented";
+        assert_eq!(flag(gate), "Sharded=true");
         assert_eq!(flag("unexpected argument '--apiserver-count' found"), "--apiserver-count");
         assert_eq!(flag("cannot read the file"), "cannot read the file");
     }
