@@ -14,7 +14,8 @@ use axum::body::Body;
 use flowcontrol::{Flow, FlowControl};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use http::{HeaderMap, HeaderValue, Request};
+use http::header::CONNECTION;
+use http::{HeaderMap, HeaderValue, Request, Version};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
 use registry_core::context::{Budget, ClusterPolicy, UserInfo};
@@ -24,7 +25,9 @@ use responses;
 use tracing::Instrument as _;
 
 use crate::audit::{Auditor, Origin, Recording};
-use crate::authentication::{ANONYMOUS, Authenticator, PeerCertificates, remove_impersonation};
+use crate::authentication::{
+    ANONYMOUS, Authenticator, PeerCertificates, UNAUTHENTICATED, remove_impersonation,
+};
 use crate::authorization::Authorizer;
 use crate::authorization::rights::Right;
 use crate::faults::Faults;
@@ -95,6 +98,8 @@ pub struct Filters<D> {
     /// `None` if the server does not answer requests while it completes those in flight at its shutdown.
     draining: Option<Arc<Draining>>,
     zpages: Zpages,
+    /// Whether an HTTP/2 connection ends after a request of a client that is not authenticated.
+    ends_unauthenticated: bool,
     /// `None` if requests are not traced.
     sampler: Option<Sampler>,
     /// `None` but in tests.
@@ -116,6 +121,8 @@ struct Findings {
     flow: Option<Arc<Flow>>,
     /// `None` if the request is not audited.
     audit: Option<Box<Recording>>,
+    /// Whether the connection ends after the response.
+    ends_connection: bool,
 }
 
 /// When a request was received, from where, and when its response is due.
@@ -174,6 +181,7 @@ impl<D: Dispatch> Filters<D> {
             auditor: None,
             draining: None,
             zpages: Zpages::default(),
+            ends_unauthenticated: false,
             sampler: None,
             faults: None,
         }
@@ -213,7 +221,7 @@ impl<D: Dispatch> Filters<D> {
             Ok(token) => token,
             Err(refusal) => return logged(log, with_audit_id(*refusal, audit_id)),
         };
-        let mut findings = Findings { log, flow: None, audit: None };
+        let mut findings = Findings { log, flow: None, audit: None, ends_connection: false };
 
         // Browsers: may pages of this origin call the server?
         let origin = self.browser.origin(request.headers());
@@ -239,6 +247,9 @@ impl<D: Dispatch> Filters<D> {
         self.browser.add_to(response.headers_mut(), origin);
         if let Some(flow) = findings.flow {
             flow.add_to(response.headers_mut());
+        }
+        if findings.ends_connection {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if let Some(token) = in_flight {
             response = token.until_sent(response);
@@ -291,6 +302,11 @@ impl<D: Dispatch> Filters<D> {
         // Authentication: determines the user.
         let begun = self.sampler.map(|_| Instant::now());
         let authenticated = self.authenticate(peer, request.headers(), &info.path).await;
+
+        // HTTP/2 is costly to serve: only authenticated clients keep their connection.
+        let is_known = authenticated.as_ref().is_ok_and(|user| !is_anonymous(user));
+        let is_http2 = request.version() == Version::HTTP_2;
+        findings.ends_connection = self.ends_unauthenticated && is_http2 && !is_known;
 
         // Audit: records the request from here on, if the policy says so.
         let origin = Origin::new(request, &info, audit_id, arrival.received, peer.address);
@@ -393,6 +409,10 @@ impl<D: Dispatch> Filters<D> {
             self.metrics.requests().terminated(verb, code);
         }
     }
+}
+
+fn is_anonymous(user: &UserInfo) -> bool {
+    user.name == ANONYMOUS && user.groups.iter().any(|group| group == UNAUTHENTICATED)
 }
 
 /// Returns the context of a request.

@@ -32,11 +32,12 @@ fn item(path: &InstalledPath, accepted: &ConnectSpec, suffix: &str) -> Value {
         ));
     }
     // Kubernetes describes a list by its elements, and does not describe times.
-    for (name, kind) in accepted.options.iter().filter(|(name, _)| *name != "sinceTime") {
+    for (name, kind) in accepted.options {
         let kind = match kind {
             OptionType::Text | OptionType::Texts => "string",
             OptionType::Switch => "boolean",
             OptionType::Integer | OptionType::Integers => "integer",
+            OptionType::Time => continue,
         };
         parameters.push(operations::query(name, kind, "See the options' kind."));
     }

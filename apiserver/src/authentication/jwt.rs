@@ -6,10 +6,13 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Number, json};
 
 /// Maximum size of a token; longer ones are rejected.
 const MAX_BYTES: usize = 16 * 1024;
+
+/// Bound of times in seconds since 1970: 2^62.
+const MAX_SECONDS: f64 = 4_611_686_018_427_387_904.0;
 
 /// A parsed token whose signature has not been verified.
 pub(in crate::authentication) struct Unverified<'t> {
@@ -37,6 +40,14 @@ struct Header {
 /// its claim names, not at its end.
 pub(in crate::authentication) fn is_after(now: Timestamp, claim_seconds: i64) -> bool {
     (now.as_second(), now.subsec_nanosecond()) > (claim_seconds, 0)
+}
+
+/// Returns a claim in whole seconds since 1970; `None` if it is out of range.
+#[expect(clippy::cast_possible_truncation, reason = "the range has been checked")]
+pub(in crate::authentication) fn whole_seconds(number: &Number) -> Option<i64> {
+    // A time beyond the range would otherwise become its end, which never comes.
+    let fraction = number.as_f64().filter(|seconds| seconds.abs() < MAX_SECONDS);
+    number.as_i64().or_else(|| fraction.map(|seconds| seconds as i64))
 }
 
 // === impl Unverified ===

@@ -44,6 +44,12 @@ impl<D: Dispatch> Filters<D> {
         Self { zpages, ..self }
     }
 
+    /// Ends HTTP/2 connections after a request of a client that is not authenticated, or leaves them open.
+    #[must_use]
+    pub(crate) fn ending_unauthenticated(self, ends_unauthenticated: bool) -> Self {
+        Self { ends_unauthenticated, ..self }
+    }
+
     /// Adds the headers for browsers.
     #[must_use]
     pub fn with_http(self, options: &HttpOptions) -> Self {

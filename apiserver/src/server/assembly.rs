@@ -286,10 +286,12 @@ impl<'a> Assembly<'a> {
         let authenticator = stores.dependencies.authenticator.clone();
         let authorizer = stores.authorization.authorizer();
         let (limits, metrics) = (&options.limits, opened.metrics.clone());
+        let gates = options.feature_gates();
         let filters = Filters::new(handler, authenticator, authorizer, flow_control, health, limits, metrics)
             .with_policy(ClusterPolicy { allows_privileged: options.admission.allow_privileged })
             .with_http(&options.http)
             .with_zpages(Zpages::for_options(options))
+            .ending_unauthenticated(gates.is_enabled(Feature::UnauthenticatedHTTP2DOSMitigation))
             .with_draining(options.shutdown.shutdown_send_retry_after.then(Arc::default))
             .with_auditor(opened.auditor.clone())
             .with_sampler(opened.sampler);

@@ -76,6 +76,7 @@ impl ServerDependencies {
             components: Arc::new(ControlPlane::new(engine, &peer_tls)),
             webhooks: Arc::new(Webhooks::new(resolver.clone())),
             kubelet_address_types: options.kubelet.kubelet_preferred_address_types.clone().into(),
+            features: options.feature_gates().features(),
             stores,
         };
         Ok(Self { authenticator, services, resolver, service_accounts, peer_tls, reaches_local })

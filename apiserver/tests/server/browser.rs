@@ -4,8 +4,9 @@ use apiserver::testing::TestServer;
 use http::Request;
 use http_body_util::Full;
 use hyper::body::Bytes;
+use serde_json::Value;
 
-use super::client::{Answer, Connection, Protocol};
+use super::client::{ADMIN, Answer, Connection, Protocol, request};
 
 async fn send(connection: &mut Connection, method: &str, path: &str, origin: &str) -> Answer {
     let request =
@@ -84,8 +85,7 @@ async fn clients_are_asked_to_connect_again_now_and_then() {
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     let mut answered = 0;
     loop {
-        let request = Request::get("/livez").header("host", "localhost").body(Full::default()).unwrap();
-        match connection.try_send(request).await {
+        match connection.try_send(request("GET", "/livez", &[ADMIN], &Value::Null)).await {
             Some(answer) => assert_eq!(answer.status, 200, "no request fails for it"),
             None => break,
         }

@@ -1,5 +1,6 @@
 //! A plain HTTP client: one connection, one protocol, no retries.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use apiserver::testing::TestServer;
@@ -25,7 +26,13 @@ pub enum Protocol {
 
 pub enum Connection {
     Http1(conn::http1::SendRequest<Full<Bytes>>),
-    Http2(conn::http2::SendRequest<Full<Bytes>>),
+    Http2 {
+        sender: conn::http2::SendRequest<Full<Bytes>>,
+        /// How to connect again; `None` for the connection of a test itself.
+        server: Option<(SocketAddr, Arc<ClientConfig>)>,
+        /// Whether the server ends the connection, because the last request was not authenticated.
+        is_over: bool,
+    },
 }
 
 #[derive(Debug)]
@@ -66,7 +73,11 @@ pub async fn tls(server: &TestServer, protocol: &str) -> TlsStream<TcpStream> {
 
 /// Returns a TLS connection with this configuration.
 pub async fn tls_with(server: &TestServer, config: Arc<ClientConfig>) -> TlsStream<TcpStream> {
-    let stream = TcpStream::connect(server.address()).await.unwrap();
+    connect(server.address(), config).await
+}
+
+async fn connect(address: SocketAddr, config: Arc<ClientConfig>) -> TlsStream<TcpStream> {
+    let stream = TcpStream::connect(address).await.unwrap();
     // Head and body are two writes, of which the second would wait for the acknowledgement of the first.
     stream.set_nodelay(true).unwrap();
     let connector = TlsConnector::from(config);
@@ -87,30 +98,34 @@ pub fn showing(
     Arc::new(config)
 }
 
+async fn http2(stream: TlsStream<TcpStream>) -> conn::http2::SendRequest<Full<Bytes>> {
+    let handshake = conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream));
+    let (sender, connection) = handshake.await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
 impl Connection {
     pub async fn open(server: &TestServer, protocol: Protocol) -> Self {
-        let name = match protocol {
-            Protocol::Http1 => "http/1.1",
-            Protocol::Http2 => "h2",
-        };
-        Self::over(tls(server, name).await, protocol).await
+        match protocol {
+            Protocol::Http1 => Self::over(tls(server, "http/1.1").await, protocol).await,
+            Protocol::Http2 => {
+                let (address, config) = (server.address(), Arc::new(server.client_tls(&["h2"])));
+                let sender = http2(connect(address, config.clone()).await).await;
+                Self::Http2 { sender, server: Some((address, config)), is_over: false }
+            }
+        }
     }
 
     /// Returns a connection over TLS with this protocol.
     pub async fn over(stream: TlsStream<TcpStream>, protocol: Protocol) -> Self {
-        let stream = TokioIo::new(stream);
         match protocol {
             Protocol::Http1 => {
-                let (sender, connection) = conn::http1::handshake(stream).await.unwrap();
+                let (sender, connection) = conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
                 tokio::spawn(connection);
                 Self::Http1(sender)
             }
-            Protocol::Http2 => {
-                let (sender, connection) =
-                    conn::http2::handshake(TokioExecutor::new(), stream).await.unwrap();
-                tokio::spawn(connection);
-                Self::Http2(sender)
-            }
+            Protocol::Http2 => Self::Http2 { sender: http2(stream).await, server: None, is_over: false },
         }
     }
 
@@ -147,11 +162,17 @@ impl Connection {
                 sender.ready().await.ok()?;
                 sender.send_request(request).await.ok()
             }
-            Self::Http2(sender) => {
+            Self::Http2 { sender, server, is_over } => {
+                if let (true, Some((address, config))) = (*is_over, server) {
+                    *sender = http2(connect(*address, config.clone()).await).await;
+                }
+                let has_token = request.headers().contains_key("authorization");
                 request.headers_mut().remove("host");
                 let uri = format!("https://localhost{}", request.uri());
                 *request.uri_mut() = uri.parse().unwrap();
-                sender.send_request(request).await.ok()
+                let answer = sender.send_request(request).await.ok()?;
+                *is_over = !has_token || answer.status() == 401;
+                Some(answer)
             }
         }
     }

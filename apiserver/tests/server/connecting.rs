@@ -74,6 +74,11 @@ async fn logs_come_from_the_kubelet() {
     assert_eq!(log.json()["authorization"], "", "the client's credentials stay here");
     let refused = admin.get(&format!("{POD}/log?container=zork")).await;
     assert_eq!(refused.json()["message"], "container zork is not valid for pod web");
+    let log = admin.get(&format!("{POD}/log?sinceTime=2026-01-02T05:04:05%2B02:00")).await;
+    assert_eq!(log.json()["target"], "/containerLogs/default/web/c?sinceTime=2026-01-02T03%3A04%3A05Z");
+    let refused = admin.get(&format!("{POD}/log?sinceTime=x")).await;
+    let reason = r#"parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006""#;
+    assert_eq!((refused.status, &refused.json()["message"]), (400, &json!(reason)));
     server.stop().await;
 }
 

@@ -35,6 +35,7 @@ mod external_signer;
 mod extremes;
 mod fairness;
 mod flags;
+mod gates;
 #[path = "../support/grpc_server.rs"]
 mod grpc_server;
 mod head;

@@ -164,7 +164,8 @@ async fn fill_small(server: &TestServer) {
 #[tokio::test]
 async fn a_connection_has_room_for_as_many_watches_as_kube_apiserver_grants() {
     let server = TestServer::builder().memory().start().await.unwrap();
-    let Connection::Http2(sender) = Connection::open(&server, Protocol::Http2).await else { unreachable!() };
+    let connection = Connection::open(&server, Protocol::Http2).await;
+    let Connection::Http2 { sender, .. } = connection else { unreachable!() };
     let watches = (0..400).map(|_| {
         let mut sender = sender.clone();
         async move {

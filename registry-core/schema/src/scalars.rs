@@ -52,7 +52,7 @@ pub(super) fn conform(scalar: Scalar, value: &mut Value) -> Result<(), Mismatch>
         }
         (Scalar::Bytes, Value::String(text)) => base64(text),
         (Scalar::Quantity, value) => quantity(value),
-        (Scalar::Time, value) => time(value, times::seconds),
+        (Scalar::Time, value) => time(value, times::canonical_time),
         (Scalar::MicroTime, value) => time(value, times::microseconds),
         (_, value) => Err(Mismatch::Type(type_name(value).to_owned())),
     }

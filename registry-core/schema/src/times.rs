@@ -33,20 +33,42 @@ enum Part {
 
 /// Error of a time that Go does not parse, with Go's text.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum TimeError {
+pub enum TimeError {
     /// A part of the layout is not there.
     #[error("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}")]
-    Malformed { text: String, layout: &'static str, rest: String, part: &'static str },
+    Malformed {
+        /// The whole text.
+        text: String,
+        /// Go's layout.
+        layout: &'static str,
+        /// The text from the part on.
+        rest: String,
+        /// The part of the layout.
+        part: &'static str,
+    },
     /// There is no such month, day, hour, minute or second.
     #[error("parsing time {text:?}: {part} out of range")]
-    OutOfRange { text: String, part: &'static str },
+    OutOfRange {
+        /// The whole text.
+        text: String,
+        /// The name of the part.
+        part: &'static str,
+    },
     /// Something follows the time zone.
     #[error("parsing time {text:?}: extra text: {extra:?}")]
-    ExtraText { text: String, extra: String },
+    ExtraText {
+        /// The whole text.
+        text: String,
+        /// The text behind the time zone.
+        extra: String,
+    },
 }
 
 /// Checks a `metav1.Time`; returns the canonical form if it differs.
-pub(super) fn seconds(text: &str) -> Result<Option<String>, TimeError> {
+///
+/// # Errors
+/// Fails if Go does not parse it.
+pub fn canonical_time(text: &str) -> Result<Option<String>, TimeError> {
     let canonical_shape = text.len() == "2006-01-02T15:04:05Z".len() && text.ends_with('Z');
     let moment = parse(text, SECONDS_LAYOUT, false)?;
     Ok((!canonical_shape).then(|| format_seconds(moment)))

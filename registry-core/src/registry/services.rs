@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::api::GroupResource;
+use crate::features::Features;
 use crate::resource::ResourceDescription;
 use crate::rest::access::{AccessReviewer, NoAccess};
 use crate::rest::components::{ComponentProbe, NoComponents};
@@ -26,6 +27,8 @@ pub struct Services {
     pub webhooks: Arc<dyn WebhookCaller>,
     /// Types of node addresses, in order of preference for reaching the kubelet. (`--kubelet-preferred-address-types`.)
     pub kubelet_address_types: Arc<[String]>,
+    /// The enabled features.
+    pub features: Features,
     /// The stores of other resources.
     pub stores: Stores,
 }
@@ -46,6 +49,7 @@ impl Default for Services {
             components: Arc::new(NoComponents),
             webhooks: Arc::new(NoWebhooks),
             kubelet_address_types: Arc::new([]),
+            features: Features::default(),
             stores: Stores::default(),
         }
     }

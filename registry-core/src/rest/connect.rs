@@ -12,9 +12,12 @@ use serde_json::{Map, Value};
 
 use crate::api::{GroupResource, GroupVersionKind, Object, StatusError, go_text};
 use crate::context::RequestContext;
-use crate::schema::Schema;
+use crate::schema::{Schema, canonical_time};
 
 use super::Storage;
+
+/// The zero `metav1.Time`.
+const ZERO_TIME: &str = "0001-01-01T00:00:00Z";
 
 /// Connects clients to the target of an object.
 #[diagnostic::on_unimplemented(
@@ -66,6 +69,8 @@ pub enum OptionType {
     Integer,
     /// All values, as integers.
     Integers,
+    /// A `metav1.Time`. An empty value, and `null`, which old clients send, are the zero time.
+    Time,
 }
 
 /// A connect request.
@@ -166,7 +171,7 @@ impl ConnectSpec {
     /// Parses the options from query parameters; ignores unknown ones, which the target handles.
     ///
     /// # Errors
-    /// 400, with Go's message, if a number is malformed.
+    /// 400, with Go's message, if a number or a time is malformed.
     pub fn options<'q>(
         &self,
         pairs: impl Iterator<Item = (Cow<'q, str>, Cow<'q, str>)>,
@@ -193,6 +198,9 @@ impl ConnectSpec {
                 OptionType::Integer => {
                     fields.insert((*name).to_owned(), integer(&value)?);
                 }
+                OptionType::Time => {
+                    fields.insert((*name).to_owned(), time(&value)?);
+                }
             }
         }
         let mut options = Object(fields);
@@ -213,6 +221,14 @@ fn integer(text: &str) -> Result<Value, StatusError> {
         Ok(number) => Ok(number.into()),
         Err(error) => Err(StatusError::bad_request(error.to_string())),
     }
+}
+
+fn time(text: &str) -> Result<Value, StatusError> {
+    if matches!(text, "" | "null") {
+        return Ok(ZERO_TIME.into());
+    }
+    let canonical = canonical_time(text).map_err(|error| StatusError::bad_request(error.to_string()))?;
+    Ok(canonical.unwrap_or_else(|| text.to_owned()).into())
 }
 
 /// Encodes a query with percent-encoding.
@@ -266,6 +282,7 @@ mod tests {
             ("container", OptionType::Text),
             ("tty", OptionType::Switch),
             ("tailLines", OptionType::Integer),
+            ("sinceTime", OptionType::Time),
         ],
         has_path: false,
     };
@@ -284,6 +301,16 @@ mod tests {
         assert_eq!(read.map(Object::into_value), Ok(expected));
         let refused = options(&[("tailLines", "many")]).err().map(|failure| failure.message);
         assert_eq!(refused.as_deref(), Some("strconv.ParseInt: parsing \"many\": invalid syntax"));
+        for (given, read) in [
+            ("2026-01-02T05:04:05.6+02:00", "2026-01-02T03:04:05Z"),
+            ("", "0001-01-01T00:00:00Z"),
+            ("null", "0001-01-01T00:00:00Z"),
+        ] {
+            assert_eq!(options(&[("sinceTime", given)]).unwrap().get_str(&["sinceTime"]), Some(read));
+        }
+        let refused = options(&[("sinceTime", "x")]).err().map(|failure| failure.message);
+        let reason = "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\"";
+        assert_eq!(refused.as_deref(), Some(reason));
     }
 
     #[test]

@@ -73,20 +73,11 @@ fn audiences(claims: &Map<String, Value>) -> Result<Vec<&str>, ClaimError> {
     }
 }
 
-/// Bound of times in seconds since 1970: 2^62.
-const MAX_SECONDS: f64 = 4_611_686_018_427_387_904.0;
-
 /// Returns a time in seconds since 1970.
 fn seconds(claims: &Map<String, Value>, name: &'static str) -> Result<Option<i64>, ClaimError> {
     match claims.get(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::Number(number)) => {
-            // A time beyond the range would otherwise become its end, which never comes.
-            let fraction = number.as_f64().filter(|seconds| seconds.abs() < MAX_SECONDS);
-            #[allow(clippy::cast_possible_truncation, reason = "the range has been checked")]
-            let whole = number.as_i64().or_else(|| fraction.map(|seconds| seconds as i64));
-            whole.map(Some).ok_or(ClaimError::TimeType(name))
-        }
+        Some(Value::Number(number)) => jwt::whole_seconds(number).map(Some).ok_or(ClaimError::TimeType(name)),
         Some(_) => Err(ClaimError::TimeType(name)),
     }
 }

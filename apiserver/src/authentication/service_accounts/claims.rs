@@ -3,10 +3,12 @@
 use jiff::Timestamp;
 use registry_core::context::ServiceAccountName;
 use registry_core::rest::tokens::{TokenBinding, TokenClaims, TokenObject};
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Number;
 
 use super::error::TokenError;
-use crate::authentication::jwt::{Unverified, is_after};
+use crate::authentication::jwt::{Unverified, is_after, whole_seconds};
 
 /// Allowed clock skew.
 const LEEWAY_SECONDS: i64 = 60;
@@ -14,10 +16,11 @@ const LEEWAY_SECONDS: i64 = 60;
 /// The claims of a service account's token.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Claims {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "audiences")]
     aud: Vec<String>,
+    #[serde(deserialize_with = "seconds")]
     exp: i64,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "seconds")]
     iat: i64,
     iss: String,
     /// The token's id.
@@ -25,7 +28,7 @@ pub(super) struct Claims {
     pub(super) jti: String,
     #[serde(rename = "kubernetes.io")]
     pub(super) kubernetes: Kubernetes,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "seconds")]
     nbf: i64,
     sub: String,
 }
@@ -51,6 +54,27 @@ pub(super) struct Reference {
     pub(super) name: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) uid: String,
+}
+
+/// Audiences as RFC 7519 allows them.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Audiences {
+    Single(String),
+    List(Vec<String>),
+}
+
+fn audiences<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    Ok(match Audiences::deserialize(deserializer)? {
+        Audiences::Single(audience) => vec![audience],
+        Audiences::List(audiences) => audiences,
+    })
+}
+
+/// Reads a time in seconds since 1970, which other signers may write with a fraction.
+fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let number = Number::deserialize(deserializer)?;
+    whole_seconds(&number).ok_or_else(|| D::Error::custom("a time is out of range"))
 }
 
 // === impl Claims ===
@@ -154,6 +178,23 @@ pub(super) fn meant_for(own: &[String], wanted: &[String]) -> Result<Vec<String>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn claims_of_other_signers_are_read_as_go_reads_them() {
+        let read = |aud: serde_json::Value, exp: serde_json::Value| {
+            let kubernetes = serde_json::json!({"namespace": "n", "serviceaccount": {"name": "a"}});
+            let claims = serde_json::json!({
+                "aud": aud, "exp": exp, "iss": "i", "sub": "s", "kubernetes.io": kubernetes
+            });
+            serde_json::from_value(claims).map(|claims: Claims| (claims.aud, claims.exp)).ok()
+        };
+        let expected = Some((vec!["a".to_owned()], 1_795_746_347));
+        assert_eq!(read("a".into(), 1_795_746_347.5.into()), expected);
+        assert_eq!(read(vec!["a"].into(), 1_795_746_347.into()), expected);
+        for (aud, exp) in [(1.into(), 1.into()), ("a".into(), "1".into()), ("a".into(), 1e300.into())] {
+            assert_eq!(read(aud, exp), None);
+        }
+    }
 
     #[test]
     fn times_are_compared_exactly_with_a_minute_for_the_difference_of_clocks() {

@@ -38,6 +38,8 @@ features! {
     CBORServingAndStorage = false,
     /// Tokens of service accounts for CSI drivers in the secrets of a request.
     CSIServiceAccountTokenSecrets = true,
+    /// Pods lose their nominated node when they are bound, and get none afterwards.
+    ClearingNominatedNodeNameAfterBinding = true,
     /// ClusterTrustBundles.
     ClusterTrustBundle = false,
     /// ClusterTrustBundles in volumes.
@@ -100,6 +102,10 @@ features! {
     ShardedListAndWatch = false,
     /// StorageVersionMigrations.
     StorageVersionMigrator = false,
+    /// Requests of tokens name the UID of the ServiceAccount.
+    TokenRequestServiceAccountUIDValidation = true,
+    /// HTTP/2 connections end after a request of a client that is not authenticated.
+    UnauthenticatedHTTP2DOSMitigation = true,
     /// Requests for resources that only other servers of the cluster serve.
     UnknownVersionInteroperabilityProxy = true,
     /// Attributes of volumes that change while they are used.

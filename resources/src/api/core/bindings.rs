@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, GroupResource, GroupVersionKind, Scope, StatusError};
 use registry_core::capabilities;
+use registry_core::features::Features;
 use registry_core::registry::{Services, Stores, VirtualStorage};
 use registry_core::resource::ResourceType;
 use registry_core::rest::{Answer, Capabilities, Creater, NewObject, Storage, ValidateObject};
@@ -29,11 +30,13 @@ pub struct Bindings;
 pub struct BindingStorage {
     resource: Arc<ResourceType>,
     stores: Stores,
+    features: Features,
 }
 
 impl VirtualStorage for BindingStorage {
     fn install(resource: &Arc<ResourceType>, services: &Services) -> Capabilities {
-        capabilities!(Arc::new(Self { resource: resource.clone(), stores: services.stores.clone() }); creater)
+        let (resource, stores) = (resource.clone(), services.stores.clone());
+        capabilities!(Arc::new(Self { resource, stores, features: services.features }); creater)
     }
 }
 
@@ -66,6 +69,7 @@ impl Creater for BindingStorage {
     ) -> Result<Answer, StatusError> {
         // The uid is a precondition in `pods/binding` only.
         object.metadata_mut().remove("uid");
-        bind(Lookup::within::<Pods>(&self.stores)?.store(), context, &object, admission, options).await
+        let pods = Lookup::within::<Pods>(&self.stores)?;
+        bind(pods.store(), self.features, context, &object, admission, options).await
     }
 }

@@ -12,6 +12,7 @@ use registry_core::api::{
     Scope, StatusError, time,
 };
 use registry_core::capabilities;
+use registry_core::features::{Feature, Features};
 use registry_core::registry::{Services, Store, Subresource, UpdateRules};
 use registry_core::resource::ResourceType;
 use registry_core::rest::{
@@ -33,6 +34,7 @@ pub(crate) const BINDING: GroupVersionKind = GroupVersionKind { group: "", versi
 /// The `binding` subresource of pods.
 pub struct PodBinding {
     pods: Arc<Store>,
+    features: Features,
 }
 
 impl Subresource for PodBinding {
@@ -40,8 +42,8 @@ impl Subresource for PodBinding {
     type Storage = Self;
     const NAME: &'static str = "binding";
 
-    fn install(parent: &Arc<Store>, _: &Services) -> Capabilities {
-        capabilities!(Arc::new(Self { pods: parent.clone() }); named_creater)
+    fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
+        capabilities!(Arc::new(Self { pods: parent.clone(), features: services.features }); named_creater)
     }
 }
 
@@ -78,13 +80,14 @@ impl NamedCreater for PodBinding {
                 format!("name in URL does not match name in Binding object: {name} != {}", object.name());
             return Err(StatusError::bad_request(message));
         }
-        bind(&self.pods, context, &object, admission, options).await
+        bind(&self.pods, self.features, context, &object, admission, options).await
     }
 }
 
-/// Assigns the pod that a binding is named after to the node that it names.
+/// Assigns the pod that a binding is named after to the node that it names, on a server with these features.
 pub(crate) async fn bind(
     pods: &Store,
+    features: Features,
     context: &RequestContext,
     binding: &Object,
     admission: &dyn ValidateObject,
@@ -97,7 +100,8 @@ pub(crate) async fn bind(
         return Err(StatusError::new(Reason::Unknown, errors.to_string()));
     }
     admission.validate(context, Some(binding), None).await?;
-    let mut assignment = Assignment { name, binding };
+    let clears_nomination = features.contains(Feature::ClearingNominatedNodeNameAfterBinding);
+    let mut assignment = Assignment { name, binding, clears_nomination };
     pods.update_by(context, name, &mut assignment, &AdmitAll, options, &BindingRules).await?;
     Ok(Answer::Success(SuccessStatus { details: None, code: Some(201) }))
 }
@@ -120,6 +124,8 @@ fn validate(binding: &Object) -> ErrorList {
 struct Assignment<'a> {
     name: &'a str,
     binding: &'a Object,
+    /// Whether the pod loses the node that it was nominated for.
+    clears_nomination: bool,
 }
 
 #[async_trait]
@@ -155,6 +161,9 @@ impl UpdatedObject for Assignment<'_> {
         let mut assigned = pod.clone();
         let node = views::Binding(self.binding).target().name().text();
         assigned.set(&["spec", "nodeName"], node.into());
+        if self.clears_nomination {
+            assigned.remove(&["status", "nominatedNodeName"]);
+        }
         for (key, value) in self.binding.annotations() {
             assigned.set(&["metadata", "annotations", key], value.into());
         }

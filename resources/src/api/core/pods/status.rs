@@ -78,15 +78,21 @@ fn mirror_address(pod: &mut Object) {
 
 // === validation ===
 
-/// Returns the errors of a change of the status.
-pub(super) fn validate(context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
+/// Returns the errors of a change of the status. A pod on a node is only nominated for another one if that is accepted.
+pub(super) fn validate(
+    context: &RequestContext,
+    new: &Object,
+    old: &Object,
+    accepts_late_nominations: bool,
+) -> ErrorList {
     let mut errors = ErrorList::default();
     let options = validation::options_of_pod(context, Some(old));
     spec_change::check_annotations(new, old, &options, &mut errors);
     let (status, before) = (Pod(new).status(), Pod(old).status());
     let spec = Pod(old).spec();
     check_conditions(&status.conditions(), &mut errors);
-    check_nomination(&status, &before, &spec, &mut errors);
+    let is_fixed = !accepts_late_nominations && !spec.node_name().text().is_empty();
+    check_nomination(&status, &before, is_fixed, &mut errors);
     let generation = status.observed_generation();
     if generation.number() < 0 {
         errors.push(generation.invalid(NOT_NEGATIVE));
@@ -117,11 +123,11 @@ fn check_conditions(conditions: &List<PodCondition<'_, '_>>, errors: &mut ErrorL
     }
 }
 
-/// Checks the node that a scheduler expects a pod to run on.
+/// Checks the node that a scheduler expects a pod to run on, of a pod whose node may be fixed.
 fn check_nomination(
     status: &PodStatus<'_, '_>,
     before: &PodStatus<'_, '_>,
-    spec: &PodSpec<'_, '_>,
+    is_fixed: bool,
     errors: &mut ErrorList,
 ) {
     let node = status.nominated_node_name();
@@ -129,7 +135,7 @@ fn check_nomination(
         return;
     }
     node.check(names::dns_subdomain, errors);
-    if !spec.node_name().text().is_empty() {
+    if is_fixed {
         errors.push(node.forbidden("may not be set on pods that are already bound to a node"));
     }
 }

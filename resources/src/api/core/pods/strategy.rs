@@ -1,8 +1,11 @@
 //! Rules of pods.
 
+use std::sync::Arc;
+
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{DeleteOptions, Object};
+use registry_core::features::{Feature, Features};
 use registry_core::resource::{Deletion, GatedField, ObjectStrategy};
 use resource_views::core::v1::{Pod, PodMut};
 use serde_json::json;
@@ -12,9 +15,21 @@ use crate::api::core::pod_spec::validation::annotations;
 use crate::api::core::pod_spec::{defaults, gated, validation, warnings};
 
 /// Defaults, validation, quality of service, graceful deletion.
-pub(super) struct PodStrategy;
+pub(super) struct PodStrategy {
+    /// Whether a pod on a node can be nominated for another one.
+    accepts_late_nominations: bool,
+}
+
+/// The rules with the default features.
+#[expect(non_upper_case_globals, reason = "named as the type, like the value of a unit struct")]
+pub(super) const PodStrategy: PodStrategy = PodStrategy { accepts_late_nominations: false };
 
 impl ObjectStrategy for PodStrategy {
+    fn for_features(&self, features: Features) -> Option<Arc<dyn ObjectStrategy>> {
+        let clears_nominations = features.contains(Feature::ClearingNominatedNodeNameAfterBinding);
+        Some(Arc::new(Self { accepts_late_nominations: !clears_nominations }))
+    }
+
     fn gated_fields(&self) -> Vec<GatedField> {
         gated::pod()
     }
@@ -56,7 +71,7 @@ impl ObjectStrategy for PodStrategy {
     }
 
     fn validate_status_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        status::validate(context, new, old)
+        status::validate(context, new, old, self.accepts_late_nominations)
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

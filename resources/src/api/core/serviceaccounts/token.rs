@@ -15,7 +15,7 @@ use registry_core::api::{
     CreateOptions, GroupResource, GroupVersionKind, Object, Scope, StatusError, split_api_version, time,
 };
 use registry_core::capabilities;
-use registry_core::registry::store::new_uid;
+use registry_core::features::Feature;
 use registry_core::registry::{Services, Store, Stores, Subresource};
 use registry_core::resource::Resource;
 use registry_core::rest::tokens::{TokenBinding, TokenClaims, TokenIssuer, TokenObject};
@@ -47,6 +47,8 @@ pub struct Token {
     accounts: Arc<Store>,
     stores: Stores,
     issuer: Arc<dyn TokenIssuer>,
+    /// Whether a request with another UID than the account's is refused.
+    checks_uid: bool,
 }
 
 impl Subresource for Token {
@@ -57,7 +59,9 @@ impl Subresource for Token {
     fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
         let accounts = parent.clone();
         let stores = services.stores.clone();
-        capabilities!(Arc::new(Self { accounts, stores, issuer: services.tokens.clone() }); named_creater)
+        let issuer = services.tokens.clone();
+        let checks_uid = services.features.contains(Feature::TokenRequestServiceAccountUIDValidation);
+        capabilities!(Arc::new(Self { accounts, stores, issuer, checks_uid }); named_creater)
     }
 }
 
@@ -95,6 +99,7 @@ impl NamedCreater for Token {
     ) -> Result<Answer, StatusError> {
         check_place(&request, name, &context.namespace)?;
         let account = read_newest(&self.accounts, context, name).await?;
+        self.check_uid(context, &request, &account)?;
         let now = self.issuer.now();
         complete(&mut request, &account, self.issuer.api_audiences(), now);
         let errors = validate(&request);
@@ -129,6 +134,33 @@ fn credential_id(token: &str) -> Option<String> {
 // === impl Token ===
 
 impl Token {
+    /// Checks that the UID in the request, if any, is the account's: an account that was deleted and created again is another.
+    fn check_uid(
+        &self,
+        context: &RequestContext,
+        request: &Object,
+        account: &Object,
+    ) -> Result<(), StatusError> {
+        let (wanted, own) = (request.uid(), account.uid());
+        if wanted.is_empty() || wanted == own {
+            return Ok(());
+        }
+        let why = format!(
+            "the UID in the token request ({wanted}) does not match the UID of the service account ({own})"
+        );
+        if self.checks_uid {
+            // Names the kind instead of the resource, as kube-apiserver does here.
+            let kind = GroupResource { group: REQUEST.group, resource: REQUEST.kind };
+            return Err(StatusError::conflict(kind, account.name(), why));
+        }
+        let gate = Feature::TokenRequestServiceAccountUIDValidation.name();
+        context.warn(format!(
+            "{why} but {gate} is not enabled. In the future, this will return a conflict error"
+        ));
+        context.annotate("authentication.k8s.io/token-request-uid-mismatch", why);
+        Ok(())
+    }
+
     /// Returns the lifetime of the token, and sets it in the request.
     fn granted_seconds(&self, context: &RequestContext, request: &mut Object) -> i64 {
         let asked = TokenRequest(request).spec().expiration_seconds().integer().unwrap_or(DEFAULT_SECONDS);
@@ -260,7 +292,9 @@ fn complete(request: &mut Object, account: &Object, api_audiences: &[String], no
     for field in ["name", "namespace"] {
         request.copy_field(account, &["metadata", field]);
     }
-    request.set(&["metadata", "uid"], new_uid().into());
+    if request.uid().is_empty() {
+        request.copy_field(account, &["metadata", "uid"]);
+    }
     request.set(&["metadata", "creationTimestamp"], time::format_seconds(now).into());
     if audiences(request).next().is_none() {
         request.set(&["spec", "audiences"], api_audiences.to_vec().into());

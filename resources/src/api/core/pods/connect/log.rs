@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
-use registry_core::api::{GroupResource, GroupVersionKind, Object, StatusError, time};
+use registry_core::api::{GroupResource, GroupVersionKind, Object, StatusError};
 use registry_core::capabilities;
 use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
 use registry_core::rest::Capabilities;
@@ -33,7 +33,7 @@ static CONNECT_SPEC: ConnectSpec = ConnectSpec {
         ("limitBytes", OptionType::Integer),
         ("previous", OptionType::Switch),
         ("sinceSeconds", OptionType::Integer),
-        ("sinceTime", OptionType::Text),
+        ("sinceTime", OptionType::Time),
         ("stream", OptionType::Text),
         ("tailLines", OptionType::Integer),
         ("timestamps", OptionType::Switch),
@@ -103,16 +103,11 @@ fn validate(options: &Object) -> ErrorList {
     if bytes.integer().is_some_and(|bytes| bytes < 1) {
         errors.push(bytes.invalid("must be greater than 0"));
     }
-    let time = options.since_time();
-    let since = time.optional_text().filter(|since| !since.is_empty());
-    if seconds.exists() && since.is_some() {
+    if seconds.exists() && options.since_time().exists() {
         let detail = "at most one of `sinceTime` or `sinceSeconds` may be specified";
         errors.push(FieldError::forbidden(FieldPath::root().key(""), detail));
     } else if seconds.integer().is_some_and(|seconds| seconds < 1) {
         errors.push(seconds.invalid("must be greater than 0"));
-    }
-    if since.is_some_and(|since| time::parse(since).is_none()) {
-        errors.push(time.invalid("must be a RFC 3339 time"));
     }
     errors
 }
@@ -133,7 +128,7 @@ fn query(options: &Object) -> String {
     ] {
         parameters.extend(number.integer().map(|number| (name, number.to_string().into())));
     }
-    if let Some(since) = options.since_time().optional_text().filter(|since| !since.is_empty()) {
+    if let Some(since) = options.since_time().optional_text() {
         parameters.push(("sinceTime", since.into()));
     }
     if let Some(stream) = options.stream().optional_text().filter(|stream| !matches!(*stream, "" | "All")) {
