@@ -79,6 +79,13 @@ pub fn descriptions() -> Option<Descriptions> {
     Descriptions::unpack(include_bytes!("generated/descriptions.zlib")).ok()
 }
 
+/// Returns [`descriptions`] with the values of enumerated fields, which belong to the feature `OpenAPIEnums`.
+pub fn descriptions_with_enums() -> Option<Descriptions> {
+    let mut descriptions = descriptions()?;
+    descriptions.add_enums(include_bytes!("generated/enums.zlib")).ok()?;
+    Some(descriptions)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

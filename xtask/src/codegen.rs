@@ -32,6 +32,9 @@ pub(crate) struct Options {
     /// Also write the tables of facts about Kubernetes' types, from this directory with its specifications
     #[arg(long, value_name = "DIR")]
     upstream: Option<PathBuf>,
+    /// Also write the table of the values of enumerated fields, from this checkout of Kubernetes
+    #[arg(long, value_name = "TREE", requires = "upstream")]
+    kubernetes: Option<PathBuf>,
     /// Also write the reference of the flags, `docs/reference/flags.md`, for which the server is built
     #[arg(long)]
     flags: bool,
@@ -48,7 +51,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     let workspace = Workspace::load()?;
     let mut outputs = outputs(&workspace)?;
     if let Some(upstream) = &options.upstream {
-        let tables = crate::facts::generate(upstream)?;
+        let tables = crate::facts::generate(upstream, options.kubernetes.as_deref())?;
         outputs.extend(
             tables.into_iter().map(|(path, bytes)| Output { path: workspace.root.join(path), bytes }),
         );

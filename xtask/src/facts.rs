@@ -11,6 +11,7 @@ use flate2::write::ZlibEncoder;
 
 mod bootstrap;
 mod builder;
+mod enums;
 mod feature_gates;
 mod flags;
 mod go;
@@ -143,28 +144,35 @@ const META_PREFIXES: &[&str] = &[
     "io.k8s.apimachinery.pkg.util.intstr.",
 ];
 
-/// Generates all tables from the directory with the upstream data. Paths are relative to the repository's root; the
-/// same
-/// data gives the same bytes.
+/// Generates all tables from the directory with the upstream data, and with Kubernetes' tree that of the enumerated fields.
+/// Paths are relative to the repository's root; the same data gives the same bytes.
 ///
 /// # Errors
 /// A file is missing or has another format, or the files contradict each other.
-pub(crate) fn generate(upstream: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>, FactsError> {
+pub(crate) fn generate(
+    upstream: &Path,
+    kubernetes: Option<&Path>,
+) -> Result<Vec<(PathBuf, Vec<u8>)>, FactsError> {
     let go = GoFacts::read(upstream)?;
     let openapi = OpenApi::read(upstream)?;
     let all = table(&go, &openapi, |_| true)?;
     let meta = table(&go, &openapi, |name| META_PREFIXES.iter().any(|prefix| name.starts_with(prefix)))?;
-    let descriptions = pack(&openapi.descriptions())?;
+    let descriptions = pack("descriptions.zlib", &openapi.descriptions())?;
     let flags: Vec<flags::Flag> = read_json(&upstream.join("flags.json"))?;
     feature_gates::check(&read_json(&upstream.join("feature-gates.json"))?)?;
-    Ok(vec![
+    let mut tables: Vec<(PathBuf, Vec<u8>)> = vec![
         ("apiserver/src/options/kubernetes_flags.txt".into(), flags::table(&flags)),
         ("registry-core/schema/src/meta_v1.facts".into(), meta.into_bytes()),
         ("resources/src/generated/bootstrap.jsonl".into(), bootstrap::objects(upstream)?.into_bytes()),
         ("resources/src/generated/descriptions.zlib".into(), descriptions),
         ("resources/src/generated/go_types.txt".into(), go_values::table(&go)?.into_bytes()),
         ("resources/src/generated/types.facts".into(), all.into_bytes()),
-    ])
+    ];
+    if let Some(kubernetes) = kubernetes {
+        let enums = pack("enums.zlib", &enums::table(kubernetes, &openapi)?)?;
+        tables.push(("resources/src/generated/enums.zlib".into(), enums));
+    }
+    Ok(tables)
 }
 
 /// Returns a table of the types with the wanted OpenAPI names, and of all types that they use.
@@ -187,8 +195,8 @@ fn table(go: &GoFacts, openapi: &OpenApi, wanted: impl Fn(&str) -> bool) -> Resu
     Ok(builder.finish(&kinds))
 }
 
-fn pack(text: &str) -> Result<Vec<u8>, FactsError> {
-    let in_memory = |source| FactsError::Io { path: "descriptions.zlib".into(), source };
+fn pack(file: &str, text: &str) -> Result<Vec<u8>, FactsError> {
+    let in_memory = |source| FactsError::Io { path: file.into(), source };
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(text.as_bytes()).map_err(in_memory)?;
     encoder.finish().map_err(in_memory)

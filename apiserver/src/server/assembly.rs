@@ -63,7 +63,11 @@ impl<'a> Assembly<'a> {
         lifecycle: &'a Lifecycle,
     ) -> Self {
         let config = ApiConfig {
-            descriptions: resources::schema::descriptions,
+            descriptions: if options.feature_gates().is_enabled(Feature::OpenAPIEnums) {
+                resources::schema::descriptions_with_enums
+            } else {
+                resources::schema::descriptions
+            },
             cbor: options.feature_gates().is_enabled(Feature::CBORServingAndStorage),
             shards: options.feature_gates().is_enabled(Feature::ShardedListAndWatch),
             encodings: stores.storages.encodings().clone(),

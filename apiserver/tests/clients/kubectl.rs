@@ -88,6 +88,9 @@ async fn discovery_and_explanations(kubectl: &Kubectl) {
     }
     let explained = kubectl.run("explain deployment.spec").await;
     assert!(explained.contains("GROUP:      apps") && explained.contains("<DeploymentSpec>"), "{explained}");
+    let enumerated = kubectl.run("explain pod.spec.restartPolicy").await;
+    let lines: Vec<&str> = enumerated.lines().map(str::trim).collect();
+    assert!(lines.windows(3).any(|lines| lines == ["ENUM:", "Always", "Never"]), "{enumerated}");
     let all = kubectl.run("explain deployment.spec --recursive").await;
     assert!(all.contains("template") && all.contains("imagePullPolicy"), "{all}");
 }

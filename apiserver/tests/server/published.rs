@@ -105,7 +105,43 @@ async fn openapi_v2_is_given_in_all_its_forms() {
     server.stop().await;
 }
 
-/// Compares the document with Kubernetes' own, in the directory `ORLOP_UPSTREAM`.
+#[tokio::test]
+async fn openapi_names_the_values_of_enumerated_fields_while_their_gate_is_on() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    let v2 = get(&mut connection, "/openapi/v2").await;
+    let v3 = get(&mut connection, "/openapi/v3/api/v1").await;
+    for schemas in [&v2["definitions"], &v3["components"]["schemas"]] {
+        let field =
+            |kind: &str, field: &str| &schemas[format!("io.k8s.api.core.v1.{kind}")]["properties"][field];
+        let policy = field("PodSpec", "restartPolicy");
+        assert_eq!(policy["enum"], json!(["Always", "Never", "OnFailure"]));
+        let text = policy["description"].as_str().unwrap();
+        assert!(
+            text.ends_with("\n\nPossible enum values:\n - `\"Always\"`\n - `\"Never\"`\n - `\"OnFailure\"`"),
+            "{text}"
+        );
+        assert!(!text.starts_with('\n') && !text.contains("\n\n\n"), "{text}");
+        assert_eq!(field("ServiceSpec", "ipFamilies")["items"]["enum"], json!(["", "IPv4", "IPv6"]));
+        let statuses = field("PersistentVolumeClaimStatus", "allocatedResourceStatuses");
+        assert_eq!(statuses["additionalProperties"]["enum"].as_array().map(Vec::len), Some(5), "{statuses}");
+        assert!(statuses.get("enum").is_none(), "{statuses}");
+    }
+    let index = get(&mut connection, "/openapi/v3").await;
+    server.stop().await;
+
+    let flag = "--feature-gates=OpenAPIEnums=false";
+    let server = TestServer::builder().memory().flag(flag).start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    for path in ["/openapi/v2", "/openapi/v3/api/v1"] {
+        let text = get(&mut connection, path).await.to_string();
+        assert!(!text.contains("\"enum\":[") && !text.contains("Possible enum values"), "{path}");
+    }
+    assert_ne!(get(&mut connection, "/openapi/v3").await, index, "the hashes differ");
+    server.stop().await;
+}
+
+/// Compares the document with Kubernetes' own, in the directory `ORLOP_UPSTREAM`, which is without enumerations.
 #[tokio::test]
 async fn openapi_v2_says_what_kubernetes_says() {
     let Some(directory) = std::env::var_os("ORLOP_UPSTREAM").map(PathBuf::from) else {
@@ -118,7 +154,8 @@ async fn openapi_v2_says_what_kubernetes_says() {
     };
     let theirs = std::fs::read(directory.join("openapi/swagger.json")).unwrap();
     let theirs: Value = serde_json::from_slice(&theirs).unwrap();
-    let server = TestServer::builder().memory().start().await.unwrap();
+    let server =
+        TestServer::builder().memory().flag("--feature-gates=OpenAPIEnums=false").start().await.unwrap();
     let mut connection = Connection::open(&server, Protocol::Http2).await;
     let ours = get(&mut connection, "/openapi/v2").await;
 

@@ -1,5 +1,5 @@
-//! Descriptions of types and fields. They are large and only used by OpenAPI, so they are stored compressed and
-//! separately from the facts.
+//! Descriptions of types and fields, and the values of enumerated fields. They are large and only used by OpenAPI, so they
+//! are stored compressed and separately from the facts.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -16,6 +16,8 @@ pub struct Descriptions(BTreeMap<Box<str>, TypeText>);
 pub(super) struct TypeText {
     about: Option<Box<str>>,
     fields: BTreeMap<Box<str>, Box<str>>,
+    /// The values of enumerated fields; if a field is a list or a map, those of its elements.
+    enums: BTreeMap<Box<str>, Vec<Value>>,
     /// `x-kubernetes-unions`, which is documentation only: the fields of each discriminator.
     unions: Option<Value>,
 }
@@ -45,9 +47,32 @@ impl Descriptions {
     /// # Errors
     /// Fails if the data was not written by this version of codegen.
     pub fn unpack(packed: &[u8]) -> Result<Self, DescriptionsError> {
-        let mut text = String::new();
-        ZlibDecoder::new(packed).take(MAX_BYTES).read_to_string(&mut text)?;
-        Self::parse(&text)
+        Self::parse(&unpacked(packed)?)
+    }
+
+    /// Adds the values of enumerated fields from the output of codegen: lines of the form
+    /// `<type> <field> [<values>,<text>]`, whose text is the end of the field's description.
+    ///
+    /// # Errors
+    /// Fails if the data was not written by this version of codegen, or names a type that has no description.
+    pub fn add_enums(&mut self, packed: &[u8]) -> Result<(), DescriptionsError> {
+        for (line, content) in (1..).zip(unpacked(packed)?.lines()) {
+            self.add_enum(content).ok_or(DescriptionsError::Malformed { line })?;
+        }
+        Ok(())
+    }
+
+    fn add_enum(&mut self, line: &str) -> Option<()> {
+        let (name, rest) = line.split_once(' ')?;
+        let (field, enumeration) = rest.split_once(' ')?;
+        let (values, about): (Vec<Value>, String) = serde_json::from_str(enumeration).ok()?;
+        let text = self.0.get_mut(name)?;
+        if !about.is_empty() {
+            let description = [text.field(field).unwrap_or_default(), &about].concat();
+            text.add_field(field, Some(description.trim_start()));
+        }
+        text.enums.insert(field.into(), values);
+        Some(())
     }
 
     /// Returns the description of a field of the type with this OpenAPI name.
@@ -119,7 +144,18 @@ impl TypeText {
         self.fields.get(name).map(|text| &**text)
     }
 
+    /// Returns the values of a field; `None` if it is not enumerated.
+    pub(super) fn values(&self, field: &str) -> Option<&[Value]> {
+        self.enums.get(field).map(Vec::as_slice)
+    }
+
     pub(super) fn unions(&self) -> Option<&Value> {
         self.unions.as_ref()
     }
+}
+
+fn unpacked(packed: &[u8]) -> std::io::Result<String> {
+    let mut text = String::new();
+    ZlibDecoder::new(packed).take(MAX_BYTES).read_to_string(&mut text)?;
+    Ok(text)
 }

@@ -84,10 +84,7 @@ impl Writer<'_> {
     fn structure(&self, shape: &Struct, text: Option<&TypeText>) -> Map<String, Value> {
         let mut schema = object([("type", "object".into())]);
         let properties: Map<String, Value> = (shape.fields.iter())
-            .map(|field| {
-                let text = text.and_then(|text| text.field(&field.name));
-                (field.name.to_string(), Value::Object(self.property(field, text)))
-            })
+            .map(|field| (field.name.to_string(), Value::Object(self.property(field, text))))
             .collect();
         if !properties.is_empty() {
             schema.insert("properties".to_owned(), properties.into());
@@ -106,10 +103,11 @@ impl Writer<'_> {
         schema
     }
 
-    fn property(&self, field: &Field, text: Option<&str>) -> Map<String, Value> {
+    /// Returns the schema of a field of a type with these texts.
+    fn property(&self, field: &Field, text: Option<&TypeText>) -> Map<String, Value> {
         let ty = self.table.get(field.ty);
         let mut extra = Map::new();
-        put_text(&mut extra, text);
+        put_text(&mut extra, text.and_then(|text| text.field(&field.name)));
         put_restrictions(&mut extra, field.restrictions.as_deref());
         if let Some(default) = field.default.as_deref().cloned().or_else(|| implied_default(field, ty)) {
             extra.insert("default".to_owned(), default);
@@ -136,6 +134,9 @@ impl Writer<'_> {
             schema = object([("allOf", json!([schema]))]);
         }
         schema.append(&mut extra);
+        if let Some(values) = text.and_then(|text| text.values(&field.name)) {
+            put_enum(&mut schema, values);
+        }
         schema
     }
 
@@ -235,6 +236,17 @@ fn put_restrictions(schema: &mut Map<String, Value>, restrictions: Option<&Map<S
     for (key, value) in restrictions.into_iter().flatten() {
         schema.insert(key.clone(), value.clone());
     }
+}
+
+/// Adds the values of an enumerated field to its schema, or to that of its elements.
+fn put_enum(schema: &mut Map<String, Value>, values: &[Value]) {
+    for inner in ["items", "additionalProperties"] {
+        if let Some(Value::Object(elements)) = schema.get_mut(inner) {
+            elements.insert("enum".to_owned(), values.into());
+            return;
+        }
+    }
+    schema.insert("enum".to_owned(), values.into());
 }
 
 fn put_text(schema: &mut Map<String, Value>, text: Option<&str>) {

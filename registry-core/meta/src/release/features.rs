@@ -82,6 +82,8 @@ features! {
     MutatingAdmissionPolicy = true,
     /// Features that nodes declare, and the admission plug-in that compares them.
     NodeDeclaredFeatures = true,
+    /// The values of enumerated fields in the documents of OpenAPI.
+    OpenAPIEnums = true,
     /// PodCertificateRequests, and certificates of pods in volumes.
     PodCertificateRequest = false,
     /// Resources of a whole pod.

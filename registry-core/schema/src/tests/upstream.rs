@@ -1,10 +1,11 @@
 //! Tests with all of Kubernetes' types. The tables are the project's; they are compared with upstream's data in the
 //! directory given by `ORLOP_UPSTREAM`.
 
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use flate2::read::ZlibDecoder;
 use serde_json::{Value, json};
 
 use super::{Schema, TypeTable, conformed};
@@ -89,6 +90,28 @@ fn components_are_those_of_upstream() {
     }
     println!("{checked} components are those of upstream");
     assert!(checked > 1000);
+}
+
+#[test]
+fn every_enumerated_field_is_described_with_its_values() {
+    let table = table();
+    let mut descriptions = Descriptions::unpack(&generated("descriptions.zlib")).unwrap();
+    descriptions.add_enums(&generated("enums.zlib")).unwrap();
+    let mut lines = String::new();
+    ZlibDecoder::new(&*generated("enums.zlib")).read_to_string(&mut lines).unwrap();
+    for line in lines.lines() {
+        let [name, field, enumeration] = line.splitn(3, ' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        let (values, text): (Value, String) = serde_json::from_str(enumeration).unwrap();
+        let schema = table.schema_named(name).unwrap_or_else(|| panic!("no {name}"));
+        let property = &components(&[&schema], Some(&descriptions))[name]["properties"][field];
+        let elements = property.get("items").or_else(|| property.get("additionalProperties"));
+        let enumerated = elements.unwrap_or(property);
+        assert_eq!((&enumerated["enum"], &enumerated["type"]), (&values, &json!("string")), "{line}");
+        assert!(property["description"].as_str().unwrap().ends_with(&text), "{line}");
+    }
+    assert!(lines.lines().count() > 100);
 }
 
 /// Returns the first difference between two values. Ignores the order of required fields and of kinds.

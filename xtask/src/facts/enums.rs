@@ -1,0 +1,132 @@
+//! The values of enumerated fields. The published documents are without them (they are written with the feature gate
+//! `OpenAPIEnums` off): they are in the definitions that Kubernetes' servers are compiled with.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::FactsError;
+use super::go::openapi_name;
+use super::openapi::OpenApi;
+
+/// The definitions, generated Go code, in Kubernetes' tree.
+const DEFINITIONS: &str = "pkg/generated/openapi/zz_generated.openapi.go";
+
+/// The first line about the values, which are the end of a field's description.
+const HEADER: &str = "Possible enum values:";
+
+/// The place in the definitions that is being read.
+#[derive(Default)]
+struct Reader<'a> {
+    /// The paths of packages, by the names under which they are imported.
+    packages: HashMap<&'a str, &'a str>,
+    /// The OpenAPI names of types, by the functions that define them.
+    types: HashMap<&'a str, String>,
+    function: &'a str,
+    field: &'a str,
+    /// The end of the field's description from the header on, with the space before it.
+    text: String,
+}
+
+/// Returns all enumerated fields of types in the documents, in the form `registry_core::schema::openapi::Descriptions` reads.
+pub(super) fn table(kubernetes: &Path, openapi: &OpenApi) -> Result<String, FactsError> {
+    let path = kubernetes.join(DEFINITIONS);
+    let source = std::fs::read_to_string(&path).map_err(|source| FactsError::Io { path, source })?;
+    fields(&source, openapi)
+}
+
+fn fields(source: &str, openapi: &OpenApi) -> Result<String, FactsError> {
+    let mut reader = Reader::default();
+    let mut table = String::new();
+    for line in source.lines() {
+        let code = line.trim_start_matches('\t');
+        // gofmt's indentation tells the parts of a definition.
+        match line.len() - code.len() {
+            0 => reader.function = code.strip_prefix("func ").and_then(name).unwrap_or(reader.function),
+            1 => reader.import(code),
+            2 => reader.register(code),
+            5 => reader.begin_field(code),
+            7 if code.starts_with("Description:") => reader.describe(code)?,
+            _ => {}
+        }
+        if code.starts_with("Enum:") {
+            let is_nested = line.len() - code.len() > 7;
+            let (ty, values) = (reader.ty()?, values(code)?);
+            let Some(field) = openapi.properties(ty).and_then(|fields| fields.get(reader.field)) else {
+                continue;
+            };
+            // The reader of the table derives the place from the field's type.
+            if is_nested != ["items", "additionalProperties"].iter().any(|inner| field.get(inner).is_some()) {
+                return Err(contradiction(code));
+            }
+            // Writing into a string cannot fail.
+            let _ = writeln!(table, "{ty} {} {}", reader.field, json!([values, reader.text]));
+        }
+    }
+    Ok(table)
+}
+
+// === impl Reader ===
+
+impl<'a> Reader<'a> {
+    /// `corev1 "k8s.io/api/core/v1"`
+    fn import(&mut self, code: &'a str) {
+        if let Some((name, path)) = code.split_once(" \"") {
+            self.packages.insert(name, path.trim_end_matches('"'));
+        }
+    }
+
+    /// `corev1.Pod{}.OpenAPIModelName(): schema_k8sio_api_core_v1_Pod(ref),`
+    fn register(&mut self, code: &'a str) {
+        if let Some((ty, function)) = code.split_once("{}.OpenAPIModelName():")
+            && let Some((package, ty)) = ty.split_once('.')
+            && let Some(path) = self.packages.get(package)
+            && let Some(function) = name(function.trim_start())
+        {
+            self.types.insert(function, openapi_name(&format!("{path}.{ty}")));
+        }
+    }
+
+    /// `"restartPolicy": {`
+    fn begin_field(&mut self, code: &'a str) {
+        if let Some(field) = code.strip_prefix('"').and_then(|rest| rest.strip_suffix("\": {")) {
+            self.field = field;
+            self.text.clear();
+        }
+    }
+
+    /// `Description: "…",`
+    fn describe(&mut self, code: &str) -> Result<(), FactsError> {
+        let literal = code.trim_start_matches("Description:").trim().trim_end_matches(',');
+        // A literal with the header is a JSON string too; raw literals, which are none, are without it.
+        if literal.contains(HEADER) {
+            let text: String = serde_json::from_str(literal).map_err(|_| contradiction(code))?;
+            let about = text.split(HEADER).next().unwrap_or_default().trim_end();
+            self.text = text.get(about.len()..).unwrap_or_default().to_owned();
+        }
+        Ok(())
+    }
+
+    /// The OpenAPI name of the type that is being defined.
+    fn ty(&self) -> Result<&str, FactsError> {
+        self.types.get(self.function).map(String::as_str).ok_or_else(|| contradiction(self.function))
+    }
+}
+
+/// Returns the name before a parenthesis.
+fn name(code: &str) -> Option<&str> {
+    code.split_once('(').map(|(name, _)| name)
+}
+
+/// `Enum: []interface{}{"Always", "Never"},`
+fn values(code: &str) -> Result<Value, FactsError> {
+    let values = code.split_once("[]interface{}{").and_then(|(_, rest)| rest.strip_suffix("},"));
+    let values = values.and_then(|values| serde_json::from_str(&format!("[{values}]")).ok());
+    values.ok_or_else(|| contradiction(code))
+}
+
+fn contradiction(code: &str) -> FactsError {
+    FactsError::Contradiction(format!("{DEFINITIONS}: not as expected: {code}"))
+}
