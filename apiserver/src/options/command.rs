@@ -148,8 +148,15 @@ pub enum StorageCommand {
         without_keys: bool,
     },
     /// Creates an embedded store from a backup, and restores the keys and certificates; the data directory must not
-    /// contain a store. Keys that are there already stay
+    /// contain a store. Keys that are there already stay. Watches that began before the restore end with 410 Expired,
+    /// after which clients list again
     Restore {
+        /// Number added to the revision of the backup: more than the writes after it, which clients may have seen, and
+        /// greater than before if the same backup is restored once more. The history begins there. 0 keeps revision and
+        /// history: clients go on without listing again, and miss changes if there were any writes after the backup
+        #[arg(long, value_name = "COUNT", default_value_t = 1_000_000_000)]
+        bump_revision: u64,
+
         /// Backup to read
         file: PathBuf,
     },

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use registry_core::api::GroupResource;
-use registry_core::codec::{DecodeError, stored};
+use registry_core::api::{GroupResource, Object};
+use registry_core::codec::{DecodeError, Limits, cbor, protobuf, stored};
 use registry_core::metrics::TransformMetrics;
 use registry_core::registry::StorageMap;
 use registry_core::registry::storage_map::OpenStorage;
@@ -59,6 +59,10 @@ enum Unreadable {
     Value(#[from] registry_core::storage::InvalidValue),
     #[error("it is no JSON object: {0}")]
     Json(#[from] DecodeError),
+    #[error("it is no CBOR object: {0}")]
+    Cbor(DecodeError),
+    #[error("it is CBOR, but no object")]
+    OtherCbor,
     #[error("it is the object {0:?}, which belongs to another key")]
     OtherName(String),
 }
@@ -188,8 +192,9 @@ impl Decoder {
             }
             _ => Identity.from_storage(stored, key).await?,
         };
-        let shown = match &versions {
-            None => plain.value,
+        // The whole object, as a request for it decodes it.
+        let object = match &versions {
+            None => custom_object(&plain.value)?,
             Some(versions) => {
                 let shown = match versions.canonical(&plain.value)? {
                     CanonicalForm::Same => plain.value,
@@ -197,11 +202,9 @@ impl Decoder {
                     CanonicalForm::Awaited(converting) => converting.await?,
                 };
                 versions.attributes_of(&shown)?;
-                shown
+                stored::decode(&shown)?
             }
         };
-        // The whole object, as a request for it decodes it.
-        let object = stored::decode(&shown)?;
         let name = key.rsplit_once('/').map_or(key, |(_, name)| name);
         if !object.name().is_empty() && object.name() != name {
             return Err(Unreadable::OtherName(object.name().to_owned()));
@@ -227,15 +230,25 @@ impl Decoder {
     }
 }
 
-/// Returns the line about the contents of a store.
-pub(super) fn summary(directory: &Path, report: &Report) -> String {
+/// Returns the line about the contents of a store, or of the backup of one.
+pub(super) fn summary(path: &Path, report: &Report) -> String {
     format!(
         "{}: {} keys in {} records of {} bytes, revision {}, history from revision {}\n",
-        directory.display(),
+        path.display(),
         report.keys,
         report.records,
         report.record_bytes,
         report.revision,
         report.compacted_revision,
     )
+}
+
+/// Decodes a custom resource, which is stored as JSON or CBOR.
+fn custom_object(value: &[u8]) -> Result<Object, Unreadable> {
+    if !value.starts_with(cbor::MAGIC) {
+        return Ok(stored::decode(value)?);
+    }
+    let limits = Limits { depth: protobuf::STORED_DEPTH, ..Limits::default() };
+    let decoded = cbor::decode(value, &limits).map_err(Unreadable::Cbor)?;
+    Object::from_value(decoded).map_err(|_| Unreadable::OtherCbor)
 }

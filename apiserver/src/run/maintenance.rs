@@ -29,7 +29,7 @@ pub(super) fn maintain(
 ) -> Result<(), CommandError> {
     let directory = options.storage_directory();
     let keys = options.certificate_directory();
-    let (report, note) = match command {
+    let lines = match command {
         StorageCommand::Check { from, prefix } => {
             let own = || StoreLocation::Embedded(options.data_directory());
             let from = from.clone().unwrap_or_else(own);
@@ -45,16 +45,18 @@ pub(super) fn maintain(
         StorageCommand::Backup { file, without_keys } => {
             let files = if *without_keys { Vec::new() } else { keys_in(&keys)? };
             let report = maintenance::backup_with_files(Source::Directory(&directory), file, &files)?;
-            (report, format!("{}: {} files of keys and certificates\n", keys.display(), files.len()))
+            let note = format!("{}: {} files of keys and certificates\n", keys.display(), files.len());
+            summary(&directory, &report) + &note
         }
-        StorageCommand::Restore { file } => {
+        StorageCommand::Restore { file, bump_revision } => {
             let files = maintenance::files_of_backup(file)?;
             maintenance::check_restore(&directory)?;
             let note = restore_keys(&files, &keys)?;
-            (maintenance::restore(file, &directory)?, format!("{note}\n"))
+            let restored = maintenance::restore(file, &directory, *bump_revision)?;
+            summary(file, &restored.backup) + &summary(&directory, &restored.store) + &note + "\n"
         }
     };
-    super::print(summary(&directory, &report) + &note)
+    super::print(lines)
 }
 
 /// Returns the keys and certificates in a directory, sorted by name; none if it does not exist.

@@ -270,10 +270,11 @@ async fn a_restore_that_is_killed_before_any_call_leaves_no_store_or_a_whole_one
     stopped_server(&original).await;
     let file = home.path().join("file.backup");
     let name = file.to_str().unwrap();
-    let expected = succeeds(&original, &["backup", name], "before");
+    succeeds(&original, &["backup", name], "before");
     let directory = home.path().join("restored");
     let arguments = ["--data-dir", directory.to_str().unwrap(), "storage", "restore", name];
     let calls = all_calls(&directory, &arguments);
+    let expected = succeeds(&directory, &["check"], "a whole one");
     for number in sample(calls.len(), 10) {
         fs::remove_dir_all(&directory).unwrap();
         let call = kill_before(&directory, &arguments, number);

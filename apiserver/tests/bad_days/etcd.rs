@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use apiserver::testing::{TestServer, TestServerBuilder};
+use apiserver::testing::TestServerBuilder;
 use bytes::Bytes;
-use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::{ConfigMap, Event};
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use registry_core::storage::mvcc::Mvcc as _;
 use registry_core::storage::testing::etcd::Etcd;
 use serde_json::json;
@@ -17,7 +16,7 @@ use tempfile::TempDir;
 
 use crate::process::Process;
 use crate::proxy::Proxy;
-use crate::{PATIENCE, config_map, config_maps, converge, over_etcd, reflect};
+use crate::{PATIENCE, config_map, config_maps, converge, over_etcd, reflect, watched};
 
 /// Request timeout of the server; partitions last longer.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(2);
@@ -187,7 +186,7 @@ async fn a_client_that_missed_compacted_events_lists_again() {
     server.stop().await;
     let again = behind(&proxy).directory(&directory).flag(format!("--secure-port={port}"));
     let server = again.start().await.unwrap();
-    assert_eq!(watched(&server, &version).await.as_deref(), Some("410"), "the past is gone");
+    assert_eq!(watched(&config_maps(&server).await, &version).await, Some(410), "the past is gone");
 
     // The server itself is disconnected while changes are made and compacted.
     proxy.cut();
@@ -201,18 +200,6 @@ async fn a_client_that_missed_compacted_events_lists_again() {
     converge(&maps, &reader).await;
     assert_eq!(reader.state().iter().filter(|map| map.metadata.namespace.is_some()).count(), 14);
     server.stop().await;
-}
-
-/// Returns the result of a watch from a revision: the code of its error event; `None` for another event.
-async fn watched(server: &TestServer, version: &str) -> Option<String> {
-    let client = crate::client(server.kubeconfig_path()).await;
-    let maps: Api<ConfigMap> = Api::default_namespaced(client);
-    let events = maps.watch(&WatchParams::default(), version).await.unwrap();
-    let next = tokio::time::timeout(PATIENCE, events.boxed().next()).await.expect("a watch does not hang");
-    match next.expect("a watch says why it ends").unwrap() {
-        WatchEvent::Error(status) => Some(status.code.to_string()),
-        _ => None,
-    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use apiserver::testing::{TestServer, TestServerBuilder};
 use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, ListParams};
+use kube::api::{Api, ListParams, WatchEvent, WatchParams};
 use kube::runtime::reflector::Store;
 use kube::runtime::utils::Backoff;
 use kube::runtime::{WatchStreamExt as _, reflector, watcher};
@@ -96,6 +96,16 @@ async fn converge(maps: &Api<ConfigMap>, reader: &Store<ConfigMap>) {
         }
         assert!(begun.elapsed() < PATIENCE, "the reflector does not get there: {seen:?} is not {truth:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Returns the result of a watch from a revision: the code of its error event; `None` for another event.
+async fn watched(maps: &Api<ConfigMap>, version: &str) -> Option<u16> {
+    let events = maps.watch(&WatchParams::default(), version).await.unwrap();
+    let next = tokio::time::timeout(PATIENCE, events.boxed().next()).await.expect("a watch does not hang");
+    match next.expect("a watch says why it ends").unwrap() {
+        WatchEvent::Error(status) => Some(status.code),
+        _ => None,
     }
 }
 

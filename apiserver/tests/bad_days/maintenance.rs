@@ -4,12 +4,13 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use kube::api::{ListParams, PostParams};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, ListParams, PostParams};
 use registry_core::storage::embedded::maintenance::{BackupFile, Source, backup_with_files};
 use tempfile::TempDir;
 
-use crate::config_map;
 use crate::process::Process;
+use crate::{config_map, converge, reflect, watched};
 
 fn storage(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_apiserver"));
@@ -77,7 +78,51 @@ async fn lists(kubeconfig: &Path) -> bool {
 /// Restores a backup into the directory, and returns what is said about the keys.
 fn restored(directory: &Path, file: &str) -> String {
     let said = succeeds(directory, &["restore", file]);
-    said.lines().nth(1).unwrap().to_owned()
+    said.lines().nth(2).unwrap().to_owned()
+}
+
+/// The watch of a client that knows a revision after the backup ends with 410, and its cache gets the state of the backup.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn clients_list_again_after_a_restore() {
+    let home = TempDir::new().unwrap();
+    let path = |name: &str| home.path().join(name);
+    let file = path("backup").to_str().unwrap().to_owned();
+    let create = async |maps: &Api<ConfigMap>, name: &str, count: usize| {
+        for number in 0..count {
+            let map = config_map(&format!("{name}{number}"), "1");
+            maps.create(&PostParams::default(), &map).await.unwrap();
+        }
+    };
+    let process = Process::start(&path("data"));
+    create(&process.config_maps().await, "saved", 2).await;
+    process.kill();
+    succeeds(&path("data"), &["backup", &file]);
+
+    let process = Process::start(&path("data"));
+    let maps = process.config_maps().await;
+    create(&maps, "lost", 20).await;
+    let (reader, _reflecting) = reflect(&maps);
+    converge(&maps, &reader).await;
+    let known = maps.list(&ListParams::default()).await.unwrap().metadata.resource_version.unwrap();
+    let port = process.port();
+    process.kill();
+
+    let said = succeeds(&path("restored"), &["restore", &file]);
+    let revisions: Vec<u64> = said.lines().filter_map(revision).collect();
+    assert_eq!(revisions[1], revisions[0] + 1_000_000_000, "{said}");
+    let process = Process::start_with(&path("restored"), &[&format!("--secure-port={port}")]);
+    process.ready("restored").await;
+    assert_eq!(watched(&maps, &known).await, Some(410));
+    create(&maps, "new", 3).await;
+    converge(&maps, &reader).await;
+    let mut names: Vec<_> = reader.state().iter().map(|map| map.metadata.name.clone().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["new0", "new1", "new2", "saved0", "saved1"]);
+}
+
+/// Returns the revision in the line about a store.
+fn revision(line: &str) -> Option<u64> {
+    line.split_once(", revision ")?.1.split_once(',')?.0.parse().ok()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -115,6 +115,13 @@ impl Process {
         &self.kubeconfig
     }
 
+    /// Returns the server's port.
+    pub(crate) fn port(&self) -> u16 {
+        let kubeconfig = kube::config::Kubeconfig::read_from(&self.kubeconfig).unwrap();
+        let url = kubeconfig.clusters[0].cluster.as_ref().unwrap().server.clone().unwrap();
+        url.rsplit_once(':').unwrap().1.parse().unwrap()
+    }
+
     /// Waits for the namespace that is created at the first start.
     pub(crate) async fn config_maps(&self) -> Api<ConfigMap> {
         let client = crate::client(&self.kubeconfig).await;

@@ -6,8 +6,13 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use bytes::Bytes;
+use registry_core::codec::cbor;
+use registry_core::storage::embedded::{Embedded, EmbeddedOptions};
 use registry_core::storage::etcd3::moving::EtcdImport;
+use registry_core::storage::mvcc::Mvcc as _;
 use registry_core::storage::testing::etcd::Etcd;
+use serde_json::json;
 use tempfile::TempDir;
 
 const ENCRYPTION: &str = "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n\
@@ -194,6 +199,42 @@ fn a_check_names_the_keys_of_values_that_cannot_be_decoded() {
         found[1].starts_with("/registry/widgets.example.dev/widgets/x/c: it is no JSON object"),
         "{damaged}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_decodes_custom_resources_that_are_stored_as_cbor() {
+    let home = TempDir::new().unwrap();
+    let path = paths(&home);
+    let from = format!("--from=embedded:{}", path("data").display());
+    let foo =
+        json!({ "apiVersion": "ex.io/v1", "kind": "Foo", "metadata": { "name": "x" }, "spec": { "a": [1] } });
+    let sound = cbor::encode(&foo, None);
+    let put = async |name: &str, value: Bytes| {
+        let store = Embedded::open(EmbeddedOptions::new(path("data").join("storage"))).unwrap();
+        store.put_if(&format!("/registry/ex.io/foos/{name}"), 0, value, None).await.unwrap();
+        store.close().await;
+    };
+    put("t1/x", sound.clone()).await;
+    put("t2/x", foo.to_string().into()).await;
+    let checked = succeeds(&["storage", "check", &from]);
+    assert!(checked.contains("\n2 values decoded"), "{checked}");
+
+    put("t1/y", sound.clone()).await;
+    put("t3/x", sound.slice(..sound.len() - 1)).await;
+    put("t4/x", cbor::encode(&json!([]), None)).await;
+    put("t5/x", "k8s\0".into()).await;
+    let damaged = fails(&["storage", "check", &from]);
+    let found: Vec<&str> = damaged.lines().skip(1).collect();
+    let expected = [
+        "t1/y: it is the object \"x\"",
+        "t3/x: it is no CBOR object",
+        "t4/x: it is CBOR, but no object",
+        "t5/x: it is no JSON object",
+    ];
+    assert_eq!(found.len(), expected.len(), "{damaged}");
+    for (found, expected) in found.iter().zip(expected) {
+        assert!(found.starts_with(&format!("/registry/ex.io/foos/{expected}")), "{damaged}");
+    }
 }
 
 /// A disk that is full ends the work with its reason, and leaves nothing that is taken for a store or an export.

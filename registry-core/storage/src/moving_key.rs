@@ -1,9 +1,12 @@
-//! A key on its way from one store to another, and what must have arrived at the end.
+//! A key on its way from one store to another, the revision of that one, and what must have arrived at the end.
 
 use bytes::Bytes;
 use ring::digest::{Context, SHA256};
 
 use super::Revision;
+
+/// The greatest revision that clients can represent.
+pub const MAX_REVISION: Revision = i64::MAX as Revision;
 
 /// A key with its newest state, as it is stored at rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +37,25 @@ struct Sum {
     keys: u64,
     /// The sum of the first halves of the keys' SHA-256 digests, modulo 2¹²⁸.
     digests: u128,
+}
+
+/// A revision would be greater than clients can represent. Not retryable with the same number.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the revision {revision} plus {bump} is greater than clients can represent")]
+pub struct TooManyRevisions {
+    /// The revision of the source.
+    pub revision: Revision,
+    /// The number to add.
+    pub bump: u64,
+}
+
+/// Adds to the revision of a source the number of revisions that clients may have seen since it was read.
+///
+/// # Errors
+/// Fails if clients cannot represent the sum.
+pub fn raised(revision: Revision, bump: u64) -> Result<Revision, TooManyRevisions> {
+    let sum = revision.checked_add(bump).filter(|sum| *sum <= MAX_REVISION);
+    sum.ok_or(TooManyRevisions { revision, bump })
 }
 
 // === impl MovingKey ===

@@ -31,16 +31,13 @@ use crate::etcd3::{
     Etcd3,
     moving::{EtcdImport, EtcdMoveError, check_import},
 };
-use crate::moving_key::Tally;
+use crate::moving_key::{Tally, TooManyRevisions, raised};
 
 mod export;
 mod source;
 
 pub use export::{ExportError, ExportedFrom};
 pub use source::Source;
-
-/// The greatest revision that clients can represent.
-const MAX_REVISION: Revision = i64::MAX as Revision;
 
 /// The store that keys are moved into. It must be empty.
 pub enum Destination {
@@ -98,14 +95,9 @@ pub enum TransferError {
     /// The file. Retryable as [`ExportError`] says.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// The revision would be greater than clients can represent. Not retryable.
-    #[error("the revision {revision} plus {bump} is greater than clients can represent")]
-    TooManyRevisions {
-        /// The revision of the source.
-        revision: Revision,
-        /// The number to add.
-        bump: u64,
-    },
+    /// The revision of the destination would be too great. Not retryable with the same number.
+    #[error(transparent)]
+    TooManyRevisions(#[from] TooManyRevisions),
     /// The destination does not have what was written. Not retryable.
     #[error(
         "{read_back} keys were read back from the destination, which are not the {sent} keys that were written to it; they are \
@@ -173,9 +165,7 @@ pub async fn import(
         Destination::Etcd(etcd) => check_import(etcd, source.prefix(), options.restarts).await?,
     }
     let survey = survey(source, on_progress).await?;
-    let revision = source.revision();
-    let bumped = revision.checked_add(options.bump_revision).filter(|bumped| *bumped <= MAX_REVISION);
-    let revision = bumped.ok_or(TransferError::TooManyRevisions { revision, bump: options.bump_revision })?;
+    let revision = raised(source.revision(), options.bump_revision)?;
     match destination {
         Destination::Embedded(directory) => {
             into_embedded(source, directory, revision, survey, on_progress).await

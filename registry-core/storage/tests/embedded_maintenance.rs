@@ -10,10 +10,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bytes::Bytes;
-use registry_storage::embedded::maintenance::{MaintenanceError, Source, backup, check, restore};
+use registry_storage::embedded::maintenance::{MaintenanceError, Restored, Source, backup, check, restore};
+use registry_storage::embedded::moving::StoreReader;
 use registry_storage::embedded::{Embedded, EmbeddedOptions, OpenError};
+use registry_storage::moving_key::MovingKey;
 use registry_storage::mvcc::{Committed, Mvcc, MvccError, RangeRequest, Ranged};
 use tempfile::TempDir;
 
@@ -58,7 +61,7 @@ async fn fill(directory: &Path) -> Ranged {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_backup_brings_everything_back_and_the_history_with_it() {
+async fn a_restore_that_raises_nothing_brings_the_history_back() {
     let home = TempDir::new().unwrap();
     let original = home.path().join("original");
     let copy = home.path().join("copy");
@@ -76,7 +79,8 @@ async fn a_backup_brings_everything_back_and_the_history_with_it() {
     store.close().await;
 
     for file in [&cold, &warm] {
-        assert_eq!(restore(file, &copy).unwrap().revision, report.revision);
+        let restored = restore(file, &copy, 0).unwrap();
+        assert_eq!(restored, Restored { backup: report.clone(), store: report.clone() });
         assert_eq!(check(&copy).unwrap().problems, [""; 0]);
         let store = Embedded::open(options(&copy)).unwrap();
         let all = everything(&store).await;
@@ -84,9 +88,63 @@ async fn a_backup_brings_everything_back_and_the_history_with_it() {
         assert_eq!(store.statistics().compacted_revision, KEYS / 2);
         assert!(store.watch("/", "0", KEYS / 2).await.is_ok());
         store.close().await;
-        assert!(matches!(restore(file, &copy), Err(MaintenanceError::Occupied { .. })));
+        assert!(matches!(restore(file, &copy, 0), Err(MaintenanceError::Occupied { .. })));
         fs::remove_dir_all(&copy).unwrap();
     }
+}
+
+/// Returns all keys with their revisions and times to live.
+fn keys(directory: &Path) -> Vec<MovingKey> {
+    let mut reader = StoreReader::open(directory, "").unwrap();
+    let mut keys = Vec::new();
+    loop {
+        let page = reader.next_page().unwrap();
+        if page.is_empty() {
+            return keys;
+        }
+        keys.extend(page);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_restored_store_answers_every_revision_of_its_clients_as_compacted() {
+    const BUMP: u64 = 1_000_000_000;
+    let home = TempDir::new().unwrap();
+    let original = home.path().join("original");
+    let copy = home.path().join("copy");
+    let file = home.path().join("file.backup");
+    fill(&original).await;
+    let store = Embedded::open(options(&original)).unwrap();
+    store.put_if("/lease", 0, Bytes::new(), Some(Duration::from_hours(1))).await.unwrap();
+    store.close().await;
+    let report = backup(Source::Directory(&original), &file).unwrap();
+
+    let refused = restore(&file, &copy, u64::MAX);
+    assert!(matches!(refused, Err(MaintenanceError::TooManyRevisions(_))), "{refused:?}");
+    assert!(!copy.exists());
+    let restored = restore(&file, &copy, BUMP).unwrap();
+    assert_eq!(restored.backup, report);
+    let revision = report.revision + BUMP;
+    assert_eq!((restored.store.revision, restored.store.compacted_revision), (revision, revision));
+    assert_eq!(restored.store.keys as u64, restored.store.records, "no record is without use");
+    assert_eq!(check(&copy).unwrap(), restored.store);
+    assert_eq!(keys(&copy), keys(&original));
+
+    let store = Embedded::open(options(&copy)).unwrap();
+    for known in [KEYS / 2, report.revision, report.revision + 60, revision - 1] {
+        let refused = store.watch("/", "0", known).await.err();
+        assert!(matches!(refused, Some(MvccError::Compacted { .. })), "{known}: {refused:?}");
+    }
+    assert!(store.watch("/", "0", revision).await.is_ok());
+    let written = store.put_if("/new", 0, Bytes::new(), None).await.unwrap();
+    assert!(matches!(written, Committed::At(new) if new == revision + 1), "{written:?}");
+    store.close().await;
+
+    // It is saved and restored as every other store.
+    let report = backup(Source::Directory(&copy), &file).unwrap();
+    let again = home.path().join("again");
+    assert_eq!(restore(&file, &again, BUMP).unwrap().store.revision, report.revision + BUMP);
+    assert_eq!(keys(&again), keys(&copy));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -103,7 +161,8 @@ async fn a_damaged_backup_is_refused_before_anything_is_written() {
         flipped[at] ^= 0x20;
         for damaged in [&flipped[..], &bytes[..at]] {
             fs::write(&file, damaged).unwrap();
-            let refused = restore(&file, &copy).err().unwrap_or_else(|| panic!("byte {at} went unnoticed"));
+            let refused =
+                restore(&file, &copy, 1).err().unwrap_or_else(|| panic!("byte {at} went unnoticed"));
             assert!(matches!(refused, MaintenanceError::Damaged { .. }), "byte {at}: {refused}");
             assert!(!copy.exists());
         }
@@ -357,7 +416,7 @@ async fn a_store_that_was_never_completed_is_created_again() {
     leftovers(&directory);
     let error = check(&directory).unwrap_err().to_string();
     assert!(error.contains("there is no store"), "{error}");
-    restore(&backup_file, &directory).unwrap();
+    restore(&backup_file, &directory, 1).unwrap();
     assert_eq!(check(&directory).unwrap().problems, [""; 0]);
     fs::remove_dir_all(&directory).unwrap();
 

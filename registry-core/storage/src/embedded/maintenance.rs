@@ -19,10 +19,10 @@
 //! | 4 + … + 4 + … | per file: the length of its name, its name (UTF-8), its length, its content |
 //! | 8 | XXH3 of the bytes from `ORLOPFL1` on |
 //!
-//! All numbers are big-endian. A backup contains the history back to the compaction revision, so that clients of the
-//! restored store can resume from the revisions they know.
+//! All numbers are big-endian. A backup contains the history back to the compaction revision.
 
 pub(super) mod damage;
+mod restoring;
 pub(super) mod unpublished;
 
 use std::fs::File;
@@ -41,8 +41,10 @@ use super::record::{Damage, FORMAT_VERSION, META_REVISION, Record};
 use super::{Embedded, EmbeddedOptions, OpenError, Revision};
 use crate::directory_lock::DirectoryLock;
 use crate::durable_file::DurableFile;
+use crate::moving_key::TooManyRevisions;
 use damage::{scan_past_damage, with_other_damage};
-use unpublished::{UnpublishedLog, check_empty};
+pub use restoring::{Restored, restore};
+use unpublished::check_empty;
 
 const MAGIC: &[u8; 8] = b"ORLOPBK1";
 /// The part of it that all versions of the format have in common.
@@ -122,6 +124,9 @@ pub enum MaintenanceError {
         /// The directory.
         directory: PathBuf,
     },
+    /// The revision of the restored store would be too great. Not retryable with the same number.
+    #[error(transparent)]
+    TooManyRevisions(#[from] TooManyRevisions),
     /// The operating system returned an error. Retryable, once its cause is removed.
     #[error("{}: {source}", path.display())]
     Io {
@@ -208,16 +213,6 @@ pub fn files_of_backup(file: &Path) -> Result<Vec<BackupFile>, MaintenanceError>
 /// Checks that a store can be restored into a directory: that there is nothing in it.
 pub fn check_restore(directory: &Path) -> Result<(), MaintenanceError> {
     check_empty(directory)
-}
-
-/// Creates a store in a directory from a backup, which is verified as a whole before anything is written. The store
-/// appears when it is complete: an interrupted restore leaves none and can be repeated.
-pub fn restore(file: &Path, directory: &Path) -> Result<Report, MaintenanceError> {
-    let (report, _) = read_backup(file, &mut |_, _| Ok(()))?;
-    let mut log = UnpublishedLog::create(directory)?;
-    read_backup(file, &mut |revision, bytes| log.add(revision, bytes))?;
-    log.publish(report.revision)?;
-    Ok(report)
 }
 
 /// The log of a store that no process uses.
@@ -420,7 +415,7 @@ fn limited(number: usize, max: u32) -> std::io::Result<u32> {
 fn read_backup(
     path: &Path,
     visit: &mut dyn FnMut(Revision, Bytes) -> Result<(), MaintenanceError>,
-) -> Result<(Report, Vec<BackupFile>), MaintenanceError> {
+) -> Result<(Loaded, Vec<BackupFile>), MaintenanceError> {
     let failed = |error: std::io::Error| match error.kind() {
         std::io::ErrorKind::UnexpectedEof => damaged(path, "the backup is cut short".to_owned()),
         std::io::ErrorKind::InvalidData => damaged(path, error.to_string()),
@@ -460,7 +455,7 @@ fn read_backup(
     }
     loaded.finish(0).map_err(|problem| damaged(path, problem.to_string()))?;
     let files = stream.read_files().map_err(failed)?;
-    Ok((report(&loaded), files))
+    Ok((loaded, files))
 }
 
 fn report(loaded: &Loaded) -> Report {

@@ -9,12 +9,11 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use ring::digest::{Context, SHA256};
 
-use super::super::MAX_REVISION;
 use super::{
     BASE64_FIELD, Damage, ExportError, ExportedFrom, FORMAT, FirstLine, Head, JSON_FIELD, LastLine, VERSION,
     hexadecimal, is_json_line,
 };
-use crate::moving_key::MovingKey;
+use crate::moving_key::{MAX_REVISION, MovingKey};
 
 /// Maximum length of a line, in bytes. Longer ones are damage.
 const MAX_LINE_BYTES: u64 = 64 << 20;
