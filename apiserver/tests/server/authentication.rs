@@ -19,7 +19,7 @@ use rustls::ClientConfig;
 use rustls_pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
 
-use super::client::{Answer, Connection, Protocol, request, showing, tls_with};
+use super::client::{Answer, Connection, Protocol, request, showing};
 
 const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 const TOKEN_REVIEW: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
@@ -56,7 +56,7 @@ impl Authority {
 }
 
 async fn connect(server: &TestServer, config: Arc<ClientConfig>) -> Connection {
-    Connection::over(tls_with(server, config).await, Protocol::Http2).await
+    Connection::open_with(server, config).await
 }
 
 async fn send(

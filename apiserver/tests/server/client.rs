@@ -109,12 +109,15 @@ impl Connection {
     pub async fn open(server: &TestServer, protocol: Protocol) -> Self {
         match protocol {
             Protocol::Http1 => Self::over(tls(server, "http/1.1").await, protocol).await,
-            Protocol::Http2 => {
-                let (address, config) = (server.address(), Arc::new(server.client_tls(&["h2"])));
-                let sender = http2(connect(address, config.clone()).await).await;
-                Self::Http2 { sender, server: Some((address, config)), is_over: false }
-            }
+            Protocol::Http2 => Self::open_with(server, Arc::new(server.client_tls(&["h2"]))).await,
         }
+    }
+
+    /// Returns an HTTP/2 connection with this configuration.
+    pub async fn open_with(server: &TestServer, config: Arc<ClientConfig>) -> Self {
+        let address = server.address();
+        let sender = http2(connect(address, config.clone()).await).await;
+        Self::Http2 { sender, server: Some((address, config)), is_over: false }
     }
 
     /// Returns a connection over TLS with this protocol.

@@ -18,6 +18,8 @@ use x509_parser::prelude::{FromDer as _, X509Certificate};
 
 use super::client::{Answer, Connection, Protocol, showing, tls, tls_with};
 
+/// Connections last beyond a refusal.
+const LASTING: &str = "--feature-gates=UnauthenticatedHTTP2DOSMitigation=false";
 const REVIEW: &str = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
 
 /// Returns the server's own authority.
@@ -87,7 +89,7 @@ async fn review(
 
 #[tokio::test]
 async fn a_client_certificate_ends_on_living_connections_and_resumed_sessions() {
-    let server = TestServer::builder().memory().start().await.unwrap();
+    let server = TestServer::builder().memory().flag(LASTING).start().await.unwrap();
     let key = KeyPair::generate().unwrap();
     let end = now_seconds() + 6;
     let config = showing(&server, issue(&server, &key, (end - 3600, end)), &key);
@@ -117,7 +119,7 @@ async fn a_client_certificate_ends_on_living_connections_and_resumed_sessions() 
 
 #[tokio::test]
 async fn a_client_certificate_does_not_count_before_its_beginning() {
-    let server = TestServer::builder().memory().start().await.unwrap();
+    let server = TestServer::builder().memory().flag(LASTING).start().await.unwrap();
     let key = KeyPair::generate().unwrap();
     let start = now_seconds() + 6;
     let config = showing(&server, issue(&server, &key, (start, start + 3600)), &key);

@@ -9,6 +9,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use crate::client::{Connection, Protocol, tls};
 use crate::raw_http2::RawConnection;
 
+/// Connections last beyond a refusal.
+const LASTING: &str = "--feature-gates=UnauthenticatedHTTP2DOSMitigation=false";
 const NO_ERROR: u32 = 0;
 const MIB: usize = 1024 * 1024;
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -38,7 +40,7 @@ const REFUSALS: [Refusal; 6] = [
 /// A whole body arrives after the complete answer, and the stream ends without a reset.
 #[tokio::test]
 async fn the_rest_of_a_refused_body_is_taken_and_the_connection_goes_on() {
-    let server = TestServer::builder().memory().start().await.unwrap();
+    let server = TestServer::builder().memory().flag(LASTING).start().await.unwrap();
     let mut connection = RawConnection::open(&server).await;
     for (code, method, path, headers) in REFUSALS {
         let sizes = if code == 413 { vec![5 * MIB] } else { vec![1, 10_000, 300_000, 5 * MIB] };
@@ -117,7 +119,7 @@ async fn a_refusal_reaches_a_client_that_sends_a_long_body_over_http1_before_it_
 /// The limit of bytes: more than any body that is accepted.
 #[tokio::test]
 async fn an_endless_refused_body_is_ended_with_no_error_after_the_answer() {
-    let server = TestServer::builder().memory().start().await.unwrap();
+    let server = TestServer::builder().memory().flag(LASTING).start().await.unwrap();
     let mut connection = RawConnection::open(&server).await;
     connection.begin("POST", MAPS, &[STRANGER, JSON], false).await;
     assert_eq!(connection.answer().await["code"], 401);

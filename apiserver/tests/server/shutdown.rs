@@ -48,7 +48,7 @@ async fn while_requests_are_completed_others_are_refused_and_probes_answered() {
     slow.flush().await.unwrap();
     let mut old = Connection::open(&server, Protocol::Http2).await;
     // Answered after the slow request was received, most likely; without it, the server would be gone below.
-    assert_eq!(old.get("/version", None).await.status, 200);
+    assert_eq!(old.get("/version", Some("admin-token")).await.status, 200);
     tokio::time::sleep(Duration::from_millis(100)).await;
 
     server.begin_shutdown();
@@ -68,9 +68,9 @@ async fn while_requests_are_completed_others_are_refused_and_probes_answered() {
     assert_eq!(get_as(&server, "/version", "curl/8 kube-apiserver/").await, 429);
 
     // Over HTTP/2 the connection ends after the answer, instead of a header.
-    let answer = old.get("/version", None).await;
+    let answer = old.get("/version", Some("admin-token")).await;
     assert_eq!((answer.status, answer.headers.get("connection")), (429, None));
-    let request = || Request::get("/version").header("host", "localhost").body(Full::default()).unwrap();
+    let request = || client::request("GET", "/version", &[client::ADMIN], &serde_json::Value::Null);
     let mut further = 0;
     while old.try_send(request()).await.is_some() {
         further += 1;
