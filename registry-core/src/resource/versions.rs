@@ -286,7 +286,7 @@ impl AttributesOf for Versions {
     fn canonical(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {
         let limits = Limits { depth: protobuf::STORED_DEPTH, ..Limits::default() };
         if value.starts_with(protobuf::MAGIC) {
-            return self.from_protobuf(value, &limits);
+            return self.decoded_protobuf(value, &limits);
         }
         if !value.starts_with(cbor::MAGIC) {
             return self.current_form(value);
@@ -304,7 +304,7 @@ impl AttributesOf for Versions {
 
 impl Versions {
     /// Returns the canonical encoding of an object that is stored as protobuf.
-    fn from_protobuf(&self, value: &[u8], limits: &Limits<'_>) -> Result<CanonicalForm, InvalidValue> {
+    fn decoded_protobuf(&self, value: &[u8], limits: &Limits<'_>) -> Result<CanonicalForm, InvalidValue> {
         let resolve = |api_version: &str, kind: &str| {
             let version = self.find(api_version).unwrap_or(&self.hub);
             version.schema().table().schema_of(api_version, kind).filter(Schema::has_protobuf)

@@ -104,7 +104,7 @@ impl<'a> Reader<'a> {
         if literal.contains(HEADER) {
             let text: String = serde_json::from_str(literal).map_err(|_| contradiction(code))?;
             let about = text.split(HEADER).next().unwrap_or_default().trim_end();
-            self.text = text.get(about.len()..).unwrap_or_default().to_owned();
+            text.get(about.len()..).unwrap_or_default().clone_into(&mut self.text);
         }
         Ok(())
     }
