@@ -28,7 +28,7 @@ pub enum Connection {
     Http1(conn::http1::SendRequest<Full<Bytes>>),
     Http2 {
         sender: conn::http2::SendRequest<Full<Bytes>>,
-        /// How to connect again; `None` for the connection of a test itself.
+        /// The address and settings of a new connection; `None` for the connection of a test itself.
         server: Option<(SocketAddr, Arc<ClientConfig>)>,
         /// Whether the server ends the connection, because the last request was not authenticated.
         is_over: bool,
