@@ -59,7 +59,7 @@ use following::Following;
 const FORWARDED: HeaderName = HeaderName::from_static("x-kubernetes-peer-proxied");
 /// The name for which the certificates of all servers are valid.
 const SERVER_NAME: &str = "kubernetes.default.svc";
-/// The user of the requests for discovery, and his group.
+/// The user of the requests for discovery, and its group.
 const SERVER_USER: (&str, &str) = ("system:apiserver", "system:authenticated");
 /// The form of discovery that other servers are asked for: of what they serve themselves.
 const OWN_GROUPS: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList;profile=nopeer,\

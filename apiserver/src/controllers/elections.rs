@@ -64,7 +64,7 @@ pub(crate) struct Elections {
     clock: Clock,
 }
 
-/// Says in health checks that leaders can be elected: the candidates and the Leases are known.
+/// The health check of elections, which waits until the candidates and the Leases are known.
 pub(crate) struct ElectionHook([Synced; 2]);
 
 // === impl ElectionHook ===

@@ -203,7 +203,7 @@ impl<'a> Assembly<'a> {
         Arc::new(StoredPeerLeases::new(self.opened.engine.mvcc(), &prefix))
     }
 
-    /// Publishes the address of this server for the other ones, if a flag says something of them.
+    /// Publishes the address of this server for the others, if a flag `--peer-…` is given.
     pub(super) fn publish_peer_address(&self) -> Option<Box<dyn PostStartHook>> {
         let flag = self.options.peers.given()?;
         let name = self.opened.host_name.as_deref().map(server_identity);

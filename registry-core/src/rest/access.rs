@@ -115,10 +115,10 @@ pub struct KnownToken {
 /// Error of a token that is not accepted. Clients see the text.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum InvalidToken {
-    /// Nobody knows it.
+    /// No authenticator knows it.
     #[error("invalid bearer token")]
     Unknown,
-    /// Those who know tokens of its kind do not accept it.
+    /// The authenticators of tokens of its kind do not accept it.
     #[error("{0}")]
     Refused(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }

@@ -60,7 +60,7 @@ struct State {
     servers: BTreeMap<String, Server>,
     /// The group versions that this server serves by definitions and extension servers.
     local: BTreeSet<String>,
-    /// Those that it has served until lately, with the time of their end.
+    /// Those that it served until recently, with the time at which it stopped.
     ended: HashMap<String, Instant>,
 }
 
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(state.ask(later, 4).len(), 1);
         assert!(state.note_answer("a", "a_1", Ok(described(&["v1"])), later));
         assert_eq!((known(&state, "a").unwrap(), state.next()), (vec!["g/v1".to_owned()], None));
-        // It starts anew.
+        // The server is restarted.
         assert!(!state.note_servers(&[lease("a", "a_2")], "own", later));
         assert!(!state.note_answer("a", "a_1", Ok(described(&["v9"])), later), "a process that has ended");
         assert_eq!(state.ask(later, 4), [("a".to_owned(), "a_2".to_owned())]);

@@ -53,7 +53,7 @@ pub(super) enum Writer {
     Protobuf(MessageWriter),
 }
 
-/// Writes messages, whose size is known before.
+/// Writes messages, whose size is known in advance.
 pub(super) struct MessageWriter {
     messages: Messages,
     items_len: usize,

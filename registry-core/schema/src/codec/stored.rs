@@ -41,7 +41,7 @@ pub fn encode(object: &Object, order: FieldOrder<'_>) -> Bytes {
     out.into()
 }
 
-/// Whether JSON at rest was written by another server, as far as its end tells.
+/// Whether JSON at rest ends as another server writes it: with a line feed.
 pub fn is_of_another_server(value: &[u8]) -> bool {
     value.ends_with(b"\n")
 }

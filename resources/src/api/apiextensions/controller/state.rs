@@ -88,7 +88,7 @@ impl Cleaning {
         Arc::strong_count(&self.0) == 1 && !self.0.load(Ordering::Acquire)
     }
 
-    /// Says that it is complete. Changes that were made before may still be seen.
+    /// Marks the deletion as complete. Changes that were made before may still be seen.
     pub(super) fn complete(&self) {
         self.0.store(true, Ordering::Release);
     }
