@@ -321,7 +321,8 @@ async fn services_of_older_servers_are_read_whole_and_get_their_address_objects(
     });
     let engine = etcd.connect().await;
     let key = "/registry/services/specs/default/old";
-    engine.put_if(key, 0, old.to_string().into(), None).await.unwrap();
+    // As kube-apiserver writes it: with a line feed.
+    engine.put_if(key, 0, format!("{old}\n").into(), None).await.unwrap();
     let path = format!("{SERVICES}/old");
     let read = get(&server, &path).await.unwrap();
     assert_eq!(read["spec"]["clusterIPs"], json!(["10.0.0.11"]));
