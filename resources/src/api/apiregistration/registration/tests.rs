@@ -99,25 +99,3 @@ async fn api_services_follow_what_definitions_serve() {
     assert!(get(&store, "v3.g.example.com").await.is_some());
     running.iter().for_each(tokio::task::JoinHandle::abort);
 }
-
-#[tokio::test(start_paused = true)]
-async fn an_api_service_follows_its_definition_at_once() {
-    let installed = testing::installed(&["apiservices"]);
-    let store = installed.store(APIServices::TYPE).unwrap();
-    let defined = Arc::new(DefinedVersions::default());
-    let (registration, informer) = CustomRegistration::new(&installed, defined.clone()).unwrap();
-    let running = [tokio::spawn(informer.run()), tokio::spawn(registration.run())];
-    let begun = std::time::Instant::now();
-    let mut versions = Vec::new();
-    for number in 1..5 {
-        versions.push(json!({ "name": format!("v{number}"), "served": true }));
-        defined.set(&definition(&json!(versions)));
-        defined.publish(true);
-        // The clock stands still as long as a task runs, so that nothing may wait for it.
-        while get(&store, &format!("v{number}.g.example.com")).await.is_none() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "v{number} is not registered");
-            tokio::task::yield_now().await;
-        }
-    }
-    running.iter().for_each(tokio::task::JoinHandle::abort);
-}
