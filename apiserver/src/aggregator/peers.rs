@@ -1,8 +1,8 @@
 //! Requests for resources that this server does not serve and another server of the cluster does, as its release or its
 //! flags are others.
 //!
-//! The servers find each other by their identity Leases, whose names are those of the records of their addresses. What they
-//! serve is asked when they start. Group versions of definitions and of extension servers are left out: every server of the
+//! The servers find each other by their identity Leases; the record of a server's address has the name of its Lease. Each
+//! server is asked for its discovery documents when it starts. Group versions of definitions and of extension servers are left out: every server of the
 //! cluster serves them, and what another one said of them may be older than this server's own state.
 //!
 //! | module | contents |

@@ -1,4 +1,4 @@
-//! Circles of modules: children of one module that depend on each other, straight or over others of them. A child stands for
+//! Circles of modules: children of one module that depend on each other, directly or through others of them. A child includes
 //! everything below it.
 //!
 //! A module depends on another if it names something of it by a path. A re-export (`pub use`) is the contents of a module, and no
@@ -83,7 +83,7 @@ impl Modules {
         parents
     }
 
-    /// Returns a path that a module names as one from the root of the crate, or nothing for one of another crate.
+    /// Resolves a path in the code of a module to a path from the root of the crate; `None` for a path into another crate.
     fn absolute(&self, module: &[String], named: &[String]) -> Option<Path> {
         let (first, rest) = named.split_first()?;
         let supers = named.iter().take_while(|name| *name == "super").count();
@@ -132,7 +132,7 @@ fn messages(dependencies: &Dependencies<'_>) -> Vec<String> {
         .collect()
 }
 
-/// Returns the children that a child depends on, straight or over others.
+/// Returns the children that a child depends on, directly or through others.
 fn reached<'a>(dependencies: &Dependencies<'a>, child: &'a str) -> BTreeSet<&'a str> {
     let mut reached = BTreeSet::new();
     let mut open = vec![child];
