@@ -49,8 +49,9 @@ pub struct Pattern {
     /// The number of instructions, and of ranges of properties.
     size: u64,
     has_too_many_properties: bool,
-    /// The compiled expression, or the reason for which it cannot be compiled.
-    engine: OnceLock<Result<Engine, &'static str>>,
+    /// The compiled expression, or the reason for which it cannot be compiled. A schema has many expressions, of which few
+    /// are ever matched, and a compiled one is large: it is behind a pointer.
+    engine: OnceLock<Result<Box<Engine>, &'static str>>,
 }
 
 /// The reason for which a pattern was not matched.
@@ -136,14 +137,14 @@ impl Pattern {
             budget.take_steps(self.compile_steps)?;
             self.engine.get_or_init(|| self.compile())
         };
-        engine.as_ref().map_err(|reason| MatchError::TooLarge { reason, pattern: self.text.clone() })
+        engine.as_deref().map_err(|reason| MatchError::TooLarge { reason, pattern: self.text.clone() })
     }
 
-    fn compile(&self) -> Result<Engine, &'static str> {
+    fn compile(&self) -> Result<Box<Engine>, &'static str> {
         if self.has_too_many_properties {
             return Err("expression too large");
         }
-        Engine::compile(&self.translated)
+        Engine::compile(&self.translated).map(Box::new)
     }
 }
 

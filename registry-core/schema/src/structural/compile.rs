@@ -9,18 +9,17 @@ use crate::go_regexp::Pattern;
 use crate::types::ListKind;
 
 use super::default_values;
+use super::formats::Format;
+use super::kind::Kind;
+use super::node::{
+    Accepted, Additional, Combined, Flags, FormatRule, Node, NodeId, NumberRules, PatternRule, Rules,
+    SizeRules, TextRules, Tree,
+};
 
 /// Marks a type that contains itself; the value is its name.
 pub(crate) const RECURSIVE: &str = "x-orlop-recursive";
 /// Marks the places in such a type where it is contained.
 pub(crate) const SAME_AS: &str = "x-orlop-same-as";
-use super::formats::Format;
-use super::kind::Kind;
-use super::node::{
-    Accepted, Additional, Combined, Flags, FormatRule, Node, NodeId, NumberRules, Rules, SizeRules,
-    TextRules, Tree,
-};
-
 /// Maximum nesting depth of schemas; what is deeper accepts any value. The decoder of requests allows less.
 const MAX_DEPTH: usize = 512;
 
@@ -239,7 +238,8 @@ fn number_rules(schema: &JsonMap) -> Option<NumberRules> {
 
 fn text_rules(schema: &JsonMap) -> Option<TextRules> {
     let length = |key: &str| schema.get(key).and_then(Value::as_i64);
-    let pattern = text(schema, "pattern").map(|text| (text.into(), Pattern::parse(text)));
+    let pattern = text(schema, "pattern")
+        .map(|text| Box::new(PatternRule { text: text.into(), parsed: Pattern::parse(text) }));
     let rules = TextRules { least: length("minLength"), most: length("maxLength"), pattern };
     (rules.least.is_some() || rules.most.is_some() || rules.pattern.is_some()).then_some(rules)
 }

@@ -98,7 +98,14 @@ pub(super) struct TextRules {
     pub(super) least: Option<i64>,
     pub(super) most: Option<i64>,
     /// The regular expression; one that is malformed, which an earlier version accepted, matches nothing.
-    pub(super) pattern: Option<(Box<str>, Result<Pattern, SyntaxError>)>,
+    pub(super) pattern: Option<Box<PatternRule>>,
+}
+
+/// A regular expression, as written and as parsed.
+#[derive(Debug)]
+pub(super) struct PatternRule {
+    pub(super) text: Box<str>,
+    pub(super) parsed: Result<Pattern, SyntaxError>,
 }
 
 /// Bounds of the number of elements and properties.
@@ -130,6 +137,9 @@ pub(super) struct Combined {
 /// The node of an id that the tree does not have: any value.
 static ANY: LazyLock<Node> =
     LazyLock::new(|| Node { flags: Flags::default().with(Flags::KEEPS_UNKNOWN, true), ..Node::default() });
+
+/// A schema has a node for each field, most with few rules: they stay small.
+const _: () = assert!(size_of::<Node>() <= 72 && size_of::<Rules>() <= 64 && size_of::<TextRules>() <= 40);
 
 /// Number of strings from which on an enum is a set.
 const LONG_ENUM: usize = 16;

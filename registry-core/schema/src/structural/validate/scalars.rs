@@ -134,12 +134,12 @@ pub(super) fn check_text<'a>(
     if let Some(rules) = &rules.text {
         let length = || i64::try_from(text.chars().count()).unwrap_or(i64::MAX);
         let matches = || {
-            rules.pattern.as_ref().map(|(written, pattern)| {
-                let outcome = match pattern {
+            rules.pattern.as_ref().map(|pattern| {
+                let outcome = match &pattern.parsed {
                     Ok(pattern) => pattern.is_match(text, budget).map_err(|error| error.to_string()),
                     Err(error) => Err(error.to_string()),
                 };
-                (written, outcome)
+                (&pattern.text, outcome)
             })
         };
         if let Some(most) = rules.most.filter(|most| length() > *most) {
