@@ -19,7 +19,7 @@ use resources::post_start::PostStartHook;
 
 use crate::admission::{AdmissionChain, ServedKinds};
 use crate::aggregator::{
-    Aggregation, Aggregator, PeerSetup, PeerTransport, Peering, Peers, RemoteApis, Transports,
+    Aggregation, AggregationSetup, Aggregator, PeerSetup, PeerTransport, Peering, Peers, RemoteApis,
 };
 use crate::api_client::leadership::LeadershipTimes;
 use crate::controllers::{ControllerSetup, Controllers, Elections};
@@ -166,12 +166,15 @@ impl<'a> Assembly<'a> {
     /// Returns the APIs of extension servers; `None` if there can be none.
     fn remote_apis(&mut self) -> Option<Arc<RemoteApis>> {
         let Opened { address, metrics, proxy_identity, .. } = self.opened;
-        let resolver = self.stores.dependencies.resolver.clone();
-        let transports = Transports::new(resolver, proxy_identity.clone(), *address);
-        let routes = self.options.aggregator.enable_aggregator_routing;
-        let stopping = self.lifecycle.stopping.clone();
-        let installed = &self.stores.installed;
-        let aggregation = Aggregation::new(installed, transports, routes, &self.served, metrics, stopping)?;
+        let setup = AggregationSetup {
+            resolver: self.stores.dependencies.resolver.clone(),
+            identity: proxy_identity.clone(),
+            own: *address,
+            routes_to_endpoints: self.options.aggregator.enable_aggregator_routing,
+            metrics,
+            shutdown: self.lifecycle.stopping.clone(),
+        };
+        let aggregation = Aggregation::new(setup, &self.stores.installed, &self.served)?;
         self.tasks.informers.extend(aggregation.informers);
         self.tasks.background.extend(aggregation.background);
         Some(aggregation.remote)
