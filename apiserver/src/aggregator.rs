@@ -3,27 +3,33 @@
 //! An `APIService` with a service claims a group version. Requests for it, which have passed this server's filters, are
 //! forwarded to the service; everything else is served by the handler behind the aggregator.
 //!
+//! Modules depend only on modules below them in this list:
+//!
 //! | module | contents |
 //! |---|---|
-//! | `remote_service` | what an `APIService` says |
-//! | `error` | the reasons for which there is no response |
-//! | `transport` | the connections to one extension server |
-//! | `identity` | the headers by which an extension server knows the user |
-//! | `forward` | a request and its response |
+//! | `peers` | requests that other servers of the cluster serve |
+//! | `documents`, `specs` | fetch what extension servers say in discovery and in OpenAPI |
 //! | `availability` | the `Available` condition |
 //! | `rounds` | repeats work for each extension server |
+//! | `known` | what they have said, published when it changes |
 //! | `ask` | requests of the aggregator itself |
+//! | `forward` | a request and its response |
+//! | `transports` | the connections to all extension servers |
 //! | `endpoints` | the endpoints of services |
-//! | `known`, `documents`, `specs` | what extension servers say in discovery and OpenAPI |
-//! | `peers` | requests that other servers of the cluster serve |
+//! | `remote_service` | an extension server, as its `APIService` describes it |
+//! | `transport` | the connections to one server |
+//! | `identity` | the headers by which an extension server knows the user |
+//! | `error` | the reasons for which there is no response |
 //!
 //! Without such an `APIService` a request costs one atomic load here.
 //!
 //! Kubernetes concept: `k8s.io/kube-aggregator`.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
+use clients::ServiceResolver;
 use futures::future::BoxFuture;
 use http::Request;
 use registry_core::RequestContext;
@@ -32,7 +38,6 @@ use registry_core::registry::{Compiled, InformerTask, InstalledApi};
 use request_info::{RequestInfo, Verb};
 use resources::api::apiregistration::apiservices::APIServices;
 use responses::Response;
-
 use tokio_util::sync::CancellationToken;
 
 use crate::discovery::PublishRemote;
@@ -52,9 +57,10 @@ mod remote_service;
 mod rounds;
 mod specs;
 mod transport;
+mod transports;
 
 pub(crate) use peers::{PeerAddresses, PeerSetup, PeerTransport, Peering, Peers};
-pub(crate) use transport::{ProxyIdentity, Transports};
+pub(crate) use transport::ProxyIdentity;
 
 use availability::AvailabilityController;
 use documents::DocumentsController;
@@ -63,6 +69,7 @@ use forward::Forwarder;
 use known::KnownDocuments;
 use remote_service::RemoteService;
 use specs::SpecsController;
+use transports::Transports;
 
 /// Serves the group versions of extension servers, what only other servers of the cluster serve, and everything else by `D`.
 pub(crate) struct Aggregator<D> {
@@ -76,6 +83,22 @@ pub(crate) struct RemoteApis {
     /// The APIServices with a service, by name.
     services: Arc<Compiled<RemoteService>>,
     forwarder: Forwarder,
+}
+
+/// The parts that the extension servers of a server are made of.
+pub(crate) struct AggregationSetup<'s> {
+    /// Resolves services.
+    pub(crate) resolver: Arc<ServiceResolver>,
+    /// The certificate that this server presents.
+    pub(crate) identity: Arc<ProxyIdentity>,
+    /// The server's own address, which is never connected to.
+    pub(crate) own: SocketAddr,
+    /// Whether requests go to the endpoints of services, and not to their addresses.
+    pub(crate) routes_to_endpoints: bool,
+    /// The metrics of the server.
+    pub(crate) metrics: &'s ServerMetrics,
+    /// Upgraded connections end when it is cancelled.
+    pub(crate) shutdown: CancellationToken,
 }
 
 /// The extension servers of a server, and what keeps them up to date.
@@ -92,23 +115,18 @@ pub(crate) struct Aggregation {
 
 impl Aggregation {
     /// Creates the extension servers of an installed API, whose documents are published to `published`; `None` if it has no
-    /// APIServices. Requests go to the endpoints of services if `routes_to_endpoints`, otherwise to their addresses.
-    /// Upgraded connections end when `shutdown` is cancelled.
+    /// APIServices.
     pub(crate) fn new<P: PublishRemote>(
+        setup: AggregationSetup<'_>,
         installed: &InstalledApi,
-        mut transports: Transports,
-        routes_to_endpoints: bool,
         published: &Arc<P>,
-        metrics: &ServerMetrics,
-        shutdown: CancellationToken,
     ) -> Option<Self> {
-        let mut informers = Vec::new();
-        if routes_to_endpoints && let Some((routing, informer)) = EndpointRouting::new(installed) {
-            transports.route_to(routing);
-            informers.push(informer);
-        }
+        let AggregationSetup { resolver, identity, own, routes_to_endpoints, metrics, shutdown } = setup;
+        let routing = routes_to_endpoints.then(|| EndpointRouting::new(installed)).flatten();
+        let (routing, followed) = routing.unzip();
+        let transports = Transports::new(resolver, identity, own, routing);
         let (remote, informer) = RemoteApis::new(installed, transports, shutdown)?;
-        informers.push(informer);
+        let informers = followed.into_iter().chain([informer]).collect();
         let availability =
             AvailabilityController::new(installed, remote.clone(), metrics.aggregator().clone())?;
         if let Some(store) = installed.store(APIServices::TYPE) {

@@ -5,15 +5,19 @@
 //!                                                                 └─ Sink ─ webhook: POSTs of EventLists
 //! ```
 //!
+//! Modules depend only on modules below them in this list:
+//!
 //! | module | contents |
 //! |---|---|
-//! | `auditor`, `recording` | from the policy to the events of a request |
-//! | [`policy`] | the policy file: the level of a request |
-//! | [`event`] | an event, and its forms |
+//! | `auditor` | decides by the policy which requests are recorded |
+//! | `recording` | the events of a request |
 //! | `source` | the addresses that a request came from |
+//! | `backends` | the backends, and the delivery of an event to each of them |
+//! | `log`, `webhook` | a backend each; `log::direct` writes without a queue, for requests that wait |
 //! | `sink` | the bounded queue in front of a backend, and its modes |
 //! | `truncate` | the limit on the size of events |
-//! | `log`, `webhook` | the backends; `log::direct` writes without a queue, for requests that wait |
+//! | [`event`] | an event, and its forms |
+//! | [`policy`] | the policy file: the level of a request |
 //!
 //! Without a policy nothing is recorded, and requests cost nothing. In mode `blocking`, the default of the log, a request
 //! writes its events itself, those of a read together. In mode `batch`, another thread encodes and writes them; a queue is
@@ -26,6 +30,7 @@ use std::io;
 use std::path::PathBuf;
 
 mod auditor;
+mod backends;
 pub mod event;
 mod log;
 pub mod policy;
@@ -36,8 +41,8 @@ mod truncate;
 mod webhook;
 
 pub use crate::options::Mode;
-pub(crate) use auditor::{Auditor, Origin};
-pub(crate) use recording::Recording;
+pub(crate) use auditor::Auditor;
+pub(crate) use recording::{Origin, Recording};
 
 use clients::SettingsError;
 use policy::PolicyError;

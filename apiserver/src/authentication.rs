@@ -1,23 +1,27 @@
 //! Authentication: the user of a request.
 //!
+//! Modules depend only on modules below them in this list:
+//!
 //! | module | contents |
 //! |---|---|
-//! | `chain` | the authenticators one after the other, and their interfaces |
 //! | `assembly` | the authenticators that the options ask for |
 //! | `delegated` | the authenticators of an extension server |
-//! | `trust` | the authorities of clients' and proxies' certificates |
+//! | `error` | the errors that keep authentication from being set up |
 //! | `request_header` | front proxies, which name the user in headers |
-//! | `certificates` | client certificates |
-//! | `tokens` | tokens of a file |
+//! | `client_certificates` | users of client certificates |
 //! | `service_accounts` | tokens of service accounts |
+//! | `tokens` | tokens of a file |
 //! | `bootstrap_tokens` | tokens of machines that join the cluster |
 //! | `oidc` | tokens of other issuers: OpenID Connect |
 //! | `webhook` | tokens that another server knows |
+//! | `chain` | the interfaces of authenticators, and those of tokens one after the other |
+//! | `certificates` | the certificates of a connection, and the judgement on them |
+//! | `trust` | the authorities of clients' and proxies' certificates |
+//! | `impersonation` | users who act as others |
+//! | `headers` | values of headers that name users |
 //! | `websocket` | tokens among the subprotocols of a WebSocket |
 //! | `anonymous` | requests without credentials |
-//! | `impersonation` | users who act as others |
 //! | `jwt` | JSON web tokens |
-//! | `error` | the errors that keep authentication from being set up |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authentication`.
 
@@ -36,6 +40,7 @@ mod assembly;
 mod bootstrap_tokens;
 mod certificates;
 mod chain;
+mod client_certificates;
 mod delegated;
 mod error;
 mod headers;
@@ -64,6 +69,7 @@ pub(crate) use service_accounts::ExternalSigner;
 pub(crate) use service_accounts::sign_offline;
 pub use service_accounts::{ExternalSignerError, ServiceAccountTokens};
 pub use tokens::{TokenFileError, TokenTable};
+pub use trust::AuthorityError;
 pub(crate) use trust::{AuthoritySet, ClientTrust, Verifier};
 pub(crate) use websocket::is_websocket;
 

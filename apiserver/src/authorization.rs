@@ -1,16 +1,20 @@
 //! Authorization of requests.
 //!
+//! Modules depend only on modules below them in this list:
+//!
 //! | module | contents |
 //! |---|---|
-//! | `chain` | the authorizers of `--authorization-mode`, in order |
-//! | `setup` | creates the chain, and connects it with the stores that it follows |
+//! | `setup` | the authorization that the options ask for |
 //! | `delegated` | the authorization of an extension server |
-//! | `rbac` | roles and bindings, indexed by subject |
-//! | `node` | what a kubelet may access: the objects that its pods refer to |
-//! | `abac` | a file of policies |
-//! | `webhook`, `conditions`, `review_spec` | another service, and the requests about which it is asked |
-//! | `configuration`, `reload` | the file of `--authorization-config`, and its changes |
+//! | `reload` | changes of the file of `--authorization-config` |
+//! | `modes` | the authorizers that are created at the start |
 //! | `error` | the reasons for which authorization cannot be set up |
+//! | `chain` | the authorizers of `--authorization-mode`, in order |
+//! | `node` | what a kubelet may access: the objects that its pods refer to |
+//! | `rbac` | roles and bindings, indexed by subject |
+//! | `abac` | a file of policies |
+//! | `configuration` | the file of `--authorization-config` |
+//! | `webhook`, `conditions`, `review_spec` | another service, and the requests about which it is asked |
 //! | `impersonation` | who may act as whom |
 //! | `reviews` | the answers of access reviews |
 //! | `rights` | the rights that a request needs |
@@ -28,6 +32,7 @@ mod configuration;
 mod delegated;
 mod error;
 pub(crate) mod impersonation;
+mod modes;
 mod node;
 mod rbac;
 mod reload;

@@ -1,9 +1,20 @@
 //! Encryption of values at rest, as `--encryption-provider-config` says.
 //!
 //! ```text
-//! file ─ config, validation ─ transformers: resource → providers ─ Encryption::transformer(resource) ─ VersionedStore
-//!          reload, every 10 s ┘                        └ kms: gRPC over a Unix socket
+//! file ─ transformers: resource → providers ─ Encryption::transformer(resource) ─ VersionedStore
+//!      └ reload, every 10 s       └ kms: gRPC over a Unix socket
 //! ```
+//!
+//! Modules depend only on modules below them in this list:
+//!
+//! | module | contents |
+//! |---|---|
+//! | `reload` | changes of the file |
+//! | `transformers` | the providers of each resource, ready to read and write values |
+//! | `kms` | a key management service |
+//! | `file` | reads and validates the file |
+//! | `validation` | the errors of a configuration |
+//! | `config` | a configuration, as written in the file |
 //!
 //! Keys, prefixes and formats are those of kube-apiserver: either server reads what the other wrote. The algorithms are in
 //! [`registry_core::storage::transform`].
@@ -25,6 +36,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::health::{Check, Unhealthy};
 
 mod config;
+mod file;
 mod kms;
 mod reload;
 #[cfg(test)]
@@ -32,7 +44,7 @@ mod tests;
 mod transformers;
 mod validation;
 
-use config::FileError;
+use file::FileError;
 use reload::Reload;
 use transformers::{ProviderError, Transformers};
 
@@ -72,7 +84,7 @@ pub(crate) struct KmsCheck(Arc<ArcSwap<Transformers>>);
 /// # Errors
 /// Fails if the configuration is not valid.
 pub(crate) fn check(path: &Path) -> Result<(), EncryptionError> {
-    config::read(path)?;
+    file::read(path)?;
     Ok(())
 }
 
@@ -89,8 +101,8 @@ impl Encryption {
         reloads: bool,
         metrics: TransformMetrics,
     ) -> Result<Arc<Self>, EncryptionError> {
-        let loaded = config::read(path)?;
-        let transformers = Transformers::new(&loaded, &metrics)?;
+        let loaded = file::read(path)?;
+        let transformers = Transformers::new(&loaded.configuration, &metrics)?;
         transformers.check().await;
         if let Some(reloads) = metrics.reloads() {
             reloads.configured(&loaded.content);

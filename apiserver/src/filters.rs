@@ -125,12 +125,22 @@ struct Findings {
     ends_connection: bool,
 }
 
-/// When a request was received, from where, and when its response is due.
+/// The arrival of a request: its id, its time and its sender, and the time at which its response is due.
 #[derive(Clone, Copy)]
-struct Arrival {
+struct Arrival<'r> {
+    audit_id: &'r HeaderValue,
     received: Instant,
     deadline: Option<Instant>,
     client: Option<IpAddr>,
+}
+
+// === impl Arrival ===
+
+impl Arrival<'_> {
+    /// Returns the time in which the response is due.
+    fn time_limit(self) -> Option<Duration> {
+        self.deadline.map(|due| due.saturating_duration_since(self.received))
+    }
 }
 
 // === impl Peer ===
@@ -278,9 +288,10 @@ impl<D: Dispatch> Filters<D> {
             let origin = Origin::new(request, &info, audit_id, received, peer.address);
             findings.audit = self.auditor.as_ref().and_then(|auditor| auditor.begin_refused(origin));
         })?;
-        let arrival = Arrival { received, deadline, client: peer.address.map(|address| address.ip()) };
+        let client = peer.address.map(|address| address.ip());
+        let arrival = Arrival { audit_id, received, deadline, client };
         let verb = info.verb;
-        let admitted = pin!(self.admit(peer, info, request, audit_id, arrival, findings));
+        let admitted = pin!(self.admit(peer, info, request, arrival, findings));
         let Some(at) = deadline else { return admitted.await };
         let answered = tokio::time::timeout_at(at.into(), admitted).await;
         answered.unwrap_or_else(|_late| {
@@ -295,8 +306,7 @@ impl<D: Dispatch> Filters<D> {
         peer: &Peer,
         info: RequestInfo,
         request: &mut Request<Body>,
-        audit_id: &HeaderValue,
-        arrival: Arrival,
+        arrival: Arrival<'_>,
         findings: &mut Findings,
     ) -> Result<Response, StatusError> {
         // Authentication: determines the user.
@@ -309,7 +319,7 @@ impl<D: Dispatch> Filters<D> {
         findings.ends_connection = self.ends_unauthenticated && is_http2 && !is_known;
 
         // Audit: records the request from here on, if the policy says so.
-        let origin = Origin::new(request, &info, audit_id, arrival.received, peer.address);
+        let origin = Origin::new(request, &info, arrival.audit_id, arrival.received, peer.address);
         match begin_audit(self.auditor.as_ref(), origin, authenticated.as_ref()).await {
             Ok(recording) => findings.audit = recording,
             Err(refusal) => return Ok(refusal),
@@ -323,9 +333,9 @@ impl<D: Dispatch> Filters<D> {
         self.authenticator.remove_credentials(request.headers_mut());
 
         // Tracing: the span of the request, if it is sampled; the user decides whether the client can ask for that.
-        let root = self.begin_trace(&user, &info, request, audit_id, arrival, begun);
+        let root = self.begin_trace(&user, &info, request, arrival, begun);
         // Boxed: it is by far the largest part of what the filters above move into the timeout and other wrappers.
-        let handled = Box::pin(self.handle(info, user, request, audit_id, arrival, findings));
+        let handled = Box::pin(self.handle(info, user, request, arrival, findings));
         let handled = handled.instrument(root.clone()).await;
         root.record("http.response.status_code", status_of(&handled));
         handled
@@ -337,8 +347,7 @@ impl<D: Dispatch> Filters<D> {
         info: RequestInfo,
         mut user: UserInfo,
         request: &mut Request<Body>,
-        audit_id: &HeaderValue,
-        arrival: Arrival,
+        arrival: Arrival<'_>,
         findings: &mut Findings,
     ) -> Result<Response, StatusError> {
         // Impersonation: replaces the user, if the original one may impersonate.
@@ -369,7 +378,8 @@ impl<D: Dispatch> Filters<D> {
         // Priority and fairness: the request waits for its seats, at low cost, or is refused. Watches keep them until
         // their initial events are written; streams need none.
         let query = request.uri().query().unwrap_or_default();
-        let arriving = Arriving { user: &user, flow: findings.flow.as_deref(), info: &info, query, arrival };
+        let flow = findings.flow.as_deref();
+        let arriving = Arriving { user: &user, flow, info: &info, query, time_limit: arrival.time_limit() };
         let mut place = match self.in_flight.enter(&share, arriving).await {
             Ok(place) => place,
             Err(refused) => {
@@ -384,7 +394,7 @@ impl<D: Dispatch> Filters<D> {
         if let Some(answered) = self.own_path(&info, query, request.headers(), arrival.received).await {
             return answered;
         }
-        let mut context = context_of(user, &info, request.headers(), audit_id, arrival);
+        let mut context = context_of(user, &info, request.headers(), arrival);
         context.policy = self.policy;
         context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
         let is_watch = info.verb == Verb::Watch;
@@ -420,8 +430,7 @@ fn context_of(
     user: UserInfo,
     info: &RequestInfo,
     headers: &HeaderMap,
-    audit_id: &HeaderValue,
-    arrival: Arrival,
+    arrival: Arrival<'_>,
 ) -> RequestContext {
     let namespace = info.resource.as_ref().map(|resource| resource.namespace.clone()).unwrap_or_default();
     let mut context = RequestContext::new(user, namespace);
@@ -429,7 +438,7 @@ fn context_of(
     context.received = Some(arrival.received);
     context.client_address = arrival.client;
     context.budget = Budget::until(arrival.deadline);
-    audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
+    arrival.audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
     if let Some(agent) = headers.get(http::header::USER_AGENT) {
         // The user agent names the field manager. As in Go, invalid UTF-8 becomes replacement characters.
         let name = agent.as_bytes().split(|byte| *byte == b'/').next().unwrap_or(&[]);

@@ -3,14 +3,18 @@
 //! | module | contents |
 //! |---|---|
 //! | `dispatch` | from a request to the verb that handles it |
-//! | `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `connect` | one verb each |
+//! | `get`, `watch`, `create`, `patch`, `update`, `delete`, `list`, `connect` | one verb each |
+//! | `creation` | the right to create the object of an update or of an apply |
+//! | `content`, `managers` | bodies: read, decoded, checked against the schema; the managers of their fields |
 //! | `response` | the response to an operation on one object |
 //! | `representation` | objects in the form a client requests: whole, as a table, in binary |
-//! | `content`, `managers` | bodies: read, decoded, checked against the schema; the managers of their fields |
-//! | `audit` | the objects of requests and responses, for the audit log |
-//! | `call` | one request to a resource, as passed to its verb |
+//! | `audit` | the objects of requests, for the audit log |
 //! | `options` | the `*Options` kinds |
-//! | `api`, `served` | the state of the API; the snapshot of the routes and documents that are served |
+//! | `call` | one request to a resource, as passed to its verb |
+//! | `kinds` | the served kinds, as admission plug-ins see them |
+//! | `api`, `served_api` | the state of the API; the resources that it serves at present |
+//! | `config` | the configuration of the API |
+//! | `served` | the snapshot of the routes and documents that are served |
 //! | `routing`, `ending` | a served path; the end of watches |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/handlers`.

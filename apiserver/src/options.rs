@@ -1,4 +1,25 @@
 //! The command line: a subset of kube-apiserver's flags, under the same names, validated as a whole.
+//!
+//! Every flag of kube-apiserver is known: it has its effect, or is accepted or refused with the reason (`upstream`). A wrong
+//! value is refused before anything is created, with the name of its flag.
+//!
+//! Modules depend only on modules below them in this list:
+//!
+//! | module | contents |
+//! |---|---|
+//! | `command`, `command_line` | commands to run instead of serving; completion scripts and the manual page |
+//! | `served` | the resources that are served |
+//! | `api`, `runtime_config`, `peers`, `feature_gates`, `emulation` | the APIs and the features |
+//! | `controllers`, `locations`, `memory`, `storage`, `store_location` | the store, other places, and the controllers |
+//! | `authentication`, `service_accounts`, `authorization`, `delegation` | users and their rights |
+//! | `admission`, `aggregator`, `encryption`, `kubelet`, `leadership` | a group of flags each |
+//! | `http`, `limits`, `serving`, `shutdown`, `tls` | connections and requests |
+//! | `logging_format`, `metrics`, `tracing_file` | observation |
+//! | `options_error` | flags that contradict each other |
+//! | `audit` | the audit policy, and the backends of events |
+//! | `arguments`, `files`, `given`, `help`, `program` | the command line as a whole |
+//! | `upstream` | the flags of kube-apiserver that are not implemented |
+//! | `duration`, `lists`, `value_error` | values of flags |
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -60,7 +81,7 @@ pub use admission::{AdmissionOptions, PluginName, is_on_by_default, ordered_name
 pub use aggregator::AggregatorOptions;
 pub use api::ApiOptions;
 pub use audit::{
-    AuditFault, AuditLogOptions, AuditOptions, AuditWebhookOptions, LogFormat, Mode, UnknownName,
+    AuditFault, AuditFaults, AuditLogOptions, AuditOptions, AuditWebhookOptions, LogFormat, Mode, UnknownName,
 };
 pub(crate) use audit::{BatchConfig, Retention, Throttle, TruncateConfig};
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};

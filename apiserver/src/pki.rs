@@ -1,4 +1,20 @@
 //! Keys and certificates: created on the first start, reused on later ones, renewed before they expire.
+//!
+//! Modules depend only on modules below them in this list:
+//!
+//! | module | contents |
+//! |---|---|
+//! | `front_proxy` | the server's identity towards extension servers |
+//! | `client` | client certificates for `apiserver kubeconfig` |
+//! | `service` | certificates between a main server and an extension server |
+//! | `issue` | certificates of the authorities: issued, and reissued when they have to be |
+//! | `authority` | the certificate authorities of one installation |
+//! | `parameters` | the parameters that all certificates have |
+//! | `validity` | validity and renewal |
+//! | `named` | certificates for some host names |
+//! | `directory` | the directory of keys, and how it is written |
+//! | `notes` | notes on the files, for operators |
+//! | `error` | files that cannot be used |
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,6 +38,7 @@ mod front_proxy;
 mod issue;
 mod named;
 mod notes;
+mod parameters;
 mod service;
 #[cfg(test)]
 mod tests;
@@ -43,9 +60,6 @@ pub(crate) use validity::{Moment, Validity, now};
 
 /// The name in the generated certificate of the front proxy, which extension servers accept.
 pub(crate) const PROXY_CLIENT: &str = "front-proxy-client";
-
-/// The name of the files of the generated identity towards kubelets.
-const KUBELET_IDENTITY: &str = "apiserver-kubelet-client";
 
 /// The server's certificates, and the authorities that it trusts.
 pub struct Identities {
@@ -100,7 +114,7 @@ impl Identities {
         let guard = DirectoryGuard::acquire(directory)?;
         let mut notes = Notes::default();
         let authority = Authority::ensure(&keys, now, &mut notes)?;
-        let admin = authority.ensure_leaf(&keys, "admin", &Purpose::Administrator, now, &mut notes)?;
+        let admin = authority.ensure_leaf(&keys, &Purpose::Administrator, now, &mut notes)?;
 
         let serving = &options.serving;
         let given = serving.tls_cert_file.clone().zip(serving.tls_private_key_file.clone());
@@ -110,12 +124,12 @@ impl Identities {
             (chain.clone(), read(key)?, chain)
         } else {
             let purpose = Purpose::serving(serving.bind_address, serving.service_cluster_ip_range.primary());
-            let leaf = authority.ensure_leaf(&keys, "apiserver", &purpose, now, &mut notes)?;
+            let leaf = authority.ensure_leaf(&keys, &purpose, now, &mut notes)?;
             (leaf.certificate_pem, leaf.key_pem, authority.trusted_pem.clone())
         };
         let front_proxy = FrontProxy::ensure(options, &keys, now, &mut notes)?;
         if generates_kubelet_identity(options) {
-            authority.ensure_leaf(&keys, KUBELET_IDENTITY, &Purpose::KubeletClient, now, &mut notes)?;
+            authority.ensure_leaf(&keys, &Purpose::KubeletClient, now, &mut notes)?;
         }
         drop(guard);
         notes.log_made(directory);
@@ -243,7 +257,7 @@ pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<Kubelet
         let _guard = DirectoryGuard::acquire(keys.path())?;
         let mut notes = Notes::default();
         let authority = Authority::ensure(&keys, now, &mut notes)?;
-        authority.ensure_leaf(&keys, KUBELET_IDENTITY, &Purpose::KubeletClient, now, &mut notes)?
+        authority.ensure_leaf(&keys, &Purpose::KubeletClient, now, &mut notes)?
     };
     let path = given.kubelet_client_certificate.clone().unwrap_or_else(|| keys.path().to_owned());
     let key_path = given.kubelet_client_key.as_ref().unwrap_or(&path);

@@ -1,4 +1,24 @@
-//! A server as a process: flags, logs, signals.
+//! A server as a process: flags, logs, signals; and the other commands of the program.
+//!
+//! Every command fails with a [`CommandError`], whose text goes to stderr with the flags that it is about.
+//!
+//! Modules depend only on modules below them in this list:
+//!
+//! | module | contents |
+//! |---|---|
+//! | `for_command` | `test -- COMMAND`: a server in memory as long as a command runs |
+//! | `assets` | `test --assets`, `test --index`: the programs that envtest starts |
+//! | `beside_etcd` | a server under the name `kube-apiserver` |
+//! | `etcd` | a program in the place of etcd, which keeps nothing |
+//! | `maintenance`, `checking`, `moving` | `storage`: backup and restore; check; export, import and migrate |
+//! | `kubeconfig`, `token`, `manifests` | the commands of these names |
+//! | `error` | commands that fail |
+//! | `announcement` | the start: in the log, on stdout, and in files |
+//! | `ending` | the end: signals, and the files that are removed |
+//! | `guard` | a process that cleans up behind a server that is killed |
+//! | `parent`, `process` | the process that started this one, and any other one |
+//! | `started_as` | the name that the process is started under |
+//! | `logging` | the log |
 
 use std::ffi::OsString;
 use std::fmt::Display;

@@ -1,4 +1,37 @@
 //! The server: from options and storage maps to a listening process, and its graceful shutdown.
+//!
+//! Nothing is written before the flags, and the files that they name, have been checked, the port is bound and the data
+//! directory is locked. Nothing is served before the stores are open, and everything that reads from them is attached. The
+//! end is in order: see [`Server::serve`].
+//!
+//! Modules depend only on modules below them in this list:
+//!
+//! | module | contents |
+//! |---|---|
+//! | `builder` | the phases of the start: opening, stores, assembly |
+//! | `admission` | the admission plug-ins of a server |
+//! | `assembly` | the second phase: what reads from the stores, and the handlers |
+//! | `authored` | the additions of a server's author |
+//! | `definitions` | the check of the schemas of authors' structs |
+//! | `dependencies` | the components that resources depend on |
+//! | `opening` | everything that is opened before the stores |
+//! | `address` | the address that the server listens on |
+//! | `extension` | the main server of an extension server |
+//! | `post_start` | tasks that run after the start |
+//! | `peer_leases`, `server_leases` | the records of the servers that share an etcd |
+//! | `flow_schemas` | follows the stored flow schemas and priority levels |
+//! | `listener` | accepts connections, and drains them at shutdown |
+//! | `shutdown` | the order of events when a server stops |
+//! | `connection` | one connection: TLS, then HTTP/1.1 or HTTP/2, within bounds |
+//! | `streams`, `coalesced`, `progress` | the streams of a connection, its small writes, and whether the client reads |
+//! | `renewal`, `tls` | the renewal of certificates; the TLS configuration |
+//! | `kubeconfig` | the administrator's kubeconfig |
+//! | `long_requests`, `long_work` | long requests, and the threads that they run on |
+//! | `heartbeat` | measures how long tasks wait for a thread |
+//! | `descriptors` | file descriptors: the process's limit, and its division |
+//! | [`error`] | errors that keep a server from starting or serving |
+//! | `authentication_config` | the ConfigMap in which a main server says how it authenticates |
+//! | [`data_directory`] | the data directory, used by one server at a time |
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -56,6 +56,9 @@ pub(crate) struct Options {
     /// Lower the numbers of known violations where there are fewer now
     #[arg(long)]
     write: bool,
+    /// Print the known violations too
+    #[arg(long)]
+    known: bool,
 }
 
 /// A violation of a rule.
@@ -103,6 +106,9 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         let known = Known::read(&path)?;
         let lowered = known.as_ref().map_or_else(|| Known::all(places), |known| known.lowered(places));
         findings.extend(known.as_ref().unwrap_or(&lowered).grown(places));
+        if options.known {
+            places.values().flatten().for_each(|place| println!("{place}"));
+        }
         if options.write {
             lowered.write(&path)?;
         }

@@ -9,8 +9,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue};
-use rustls::client::ResolvesClientCert;
-use rustls::sign::SingleCertAndKey;
 
 use super::egress::Route;
 use super::error::SettingsError;
@@ -150,8 +148,8 @@ impl ClientSettings {
             (_, Some(bundle)) => Trust::from_bundle(bundle)?,
             (_, None) => Trust::system(),
         };
-        let shown: Option<Arc<dyn ResolvesClientCert>> = match &contents.tls.certificate {
-            Some((chain, key)) => Some(Arc::new(SingleCertAndKey::from(tls::certified_key(chain, key)?))),
+        let shown = match &contents.tls.certificate {
+            Some((chain, key)) => Some(tls::shown_certificate(chain, key)?),
             None => None,
         };
         tls::client_config(trust, shown, protocols).map_err(SettingsError::Tls)

@@ -1,13 +1,14 @@
 //! TLS configurations of clients, and the authorities of certificates.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use certificates::{self, TrustedCertificates, any_certificate, private_key};
 use parking_lot::Mutex;
 use rustls::client::ResolvesClientCert;
 use rustls::crypto::ring;
-use rustls::sign::CertifiedKey;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, Error, RootCertStore};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
@@ -105,6 +106,41 @@ pub fn client_config(
     Ok(Arc::new(config))
 }
 
+/// Returns the TLS configuration of a client whose files (PEM) have the authorities of the server, which are otherwise those of
+/// the system, and the certificate and the key that it presents, if it presents one.
+///
+/// # Errors
+/// Fails if a file cannot be read or used.
+pub fn client_config_from_files(
+    authorities: Option<&Path>,
+    identity: Option<(&Path, &Path)>,
+    protocols: &[&[u8]],
+) -> Result<Arc<ClientConfig>, SettingsError> {
+    let read = |path: &Path| {
+        std::fs::read(path).map_err(|source| SettingsError::Unreadable { path: path.to_owned(), source })
+    };
+    let trust = match authorities {
+        Some(path) => Trust::from_bundle(&read(path)?)?,
+        None => Trust::system(),
+    };
+    let shown = match identity {
+        Some((chain, key)) => Some(shown_certificate(&read(chain)?, &read(key)?)?),
+        None => None,
+    };
+    client_config(trust, shown, protocols).map_err(SettingsError::Tls)
+}
+
+/// Returns the resolver of a client that always presents this certificate with its key (PEM).
+///
+/// # Errors
+/// Fails if they cannot be used, or do not belong together.
+pub(super) fn shown_certificate(
+    chain: &[u8],
+    key: &[u8],
+) -> Result<Arc<dyn ResolvesClientCert>, SettingsError> {
+    Ok(Arc::new(SingleCertAndKey::from(certified_key(chain, key)?)))
+}
+
 /// Warns that the certificate of a server is not verified, once: a kubeconfig is read by every part that uses it.
 pub(super) fn warn_unverified(server: &str) {
     if is_first_warning(server) {
@@ -126,7 +162,7 @@ fn is_first_warning(server: &str) -> bool {
 ///
 /// # Errors
 /// Fails if one cannot be read, or if the key is not that of the certificate.
-pub fn certified_key(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, SettingsError> {
+fn certified_key(chain: &[u8], key: &[u8]) -> Result<CertifiedKey, SettingsError> {
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
     let chain = chain.map_err(SettingsError::CertificateEncoding)?;
     if chain.is_empty() {

@@ -5,7 +5,7 @@ use registry_core::rest::connect::{ConnectSpec, OptionType};
 use serde_json::{Map, Value, json};
 
 use super::actions::PathScope;
-use super::components::group_version_kind;
+use super::references::group_version_kind;
 use super::{names, operations};
 
 /// Adds a connect path, and the one below it if there is one.

@@ -1,5 +1,14 @@
 //! The schemas of custom kinds: those of their definitions, with the fields that all objects have.
 //!
+//! Modules depend only on modules below them in this list:
+//!
+//! | module | contents |
+//! |---|---|
+//! | `schema` | the schema of a definition as OpenAPI publishes it |
+//! | `validations` | the restrictions of values |
+//! | `structural` | the schemas that have a structural form, and the fields that describe a value |
+//! | `extensions` | the extensions `x-kubernetes-…` |
+//!
 //! Kubernetes concept: `k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder`.
 
 use registry_core::api::GroupVersionKind;
@@ -8,10 +17,11 @@ use registry_core::resource::{Published, ResourceType};
 use ring::digest::{Context, Digest, SHA256};
 use serde_json::{Map, Value, json};
 
-use super::components::{group_version_kind, meta_name, name_of_kind, reference};
+use super::references::{group_version_kind, meta_name, name_of_kind, reference};
 
 mod extensions;
 mod schema;
+mod structural;
 #[cfg(test)]
 mod tests;
 mod validations;

@@ -4,6 +4,23 @@
 //! hashes. Custom kinds may be many: their documents are created for each request, and their hashes derive from what
 //! the documents are created of.
 //!
+//! Modules depend only on modules below them in this list:
+//!
+//! | module | contents |
+//! |---|---|
+//! | `v2` | OpenAPI v2: one document of everything |
+//! | `roots` | the paths that list others, and their small documents |
+//! | `version` | the v3 document of one group and version |
+//! | `gnostic` | documents as protobuf |
+//! | `paths` | the paths of a group and version |
+//! | `connections` | the operations of connect paths |
+//! | `operations` | one operation of a path |
+//! | `components` | the schemas that a document refers to |
+//! | `custom` | the schemas of custom kinds |
+//! | `references` | the names of schemas and kinds, as documents refer to them |
+//! | `names` | names and tags of operations |
+//! | `actions` | the actions and scopes of paths |
+//!
 //! Kubernetes concept: [OpenAPI v3](https://kubernetes.io/docs/concepts/overview/kubernetes-api/#openapi-v3).
 
 use std::cell::LazyCell;
@@ -26,6 +43,7 @@ mod gnostic;
 mod names;
 mod operations;
 mod paths;
+mod references;
 mod roots;
 #[cfg(test)]
 mod tests;

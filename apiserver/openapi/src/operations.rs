@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 use registry_core::json_fields::put;
 
 use super::actions::{Action, PathScope};
-use super::components::{group_version_kind, list_name, meta_name, name, reference};
+use super::components::{list_name, name};
 use super::custom::is_custom;
 use super::names::{capitalized, group_id, operation_id, tag, version_tag};
+use super::references::{group_version_kind, meta_name, reference};
 
 /// The media types of objects.
 pub(super) const OBJECT_TYPES: [&str; 3] =

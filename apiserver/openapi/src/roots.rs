@@ -9,9 +9,9 @@ use registry_core::schema::openapi::components;
 use serde_json::{Map, Value, json};
 
 use super::ServedVersions;
-use super::components::{meta_name, reference};
 use super::names::{group_id, group_tag};
 use super::operations::OBJECT_TYPES;
+use super::references::{meta_name, reference};
 use super::version::{LazyDescriptions, Version, built_in_document};
 
 /// The path of the document of `/version`.

@@ -15,7 +15,8 @@ use super::error::RemoteError;
 use super::forward::url;
 use super::identity;
 use super::remote_service::RemoteService;
-use super::transport::{HttpClient, Transports};
+use super::transport::HttpClient;
+use super::transports::Transports;
 
 /// The user of these requests.
 const AGGREGATOR_USER: &str = "system:kube-aggregator";

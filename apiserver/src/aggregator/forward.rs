@@ -26,7 +26,8 @@ use crate::shares::{SharedPlace, SharedPlaces};
 use super::error::RemoteError;
 use super::identity;
 use super::remote_service::RemoteService;
-use super::transport::{Transport, Transports};
+use super::transport::Transport;
+use super::transports::Transports;
 
 /// Maximum time until the response to a request for the resources of a group version begins.
 const DISCOVERY_TIMEOUT: Duration = Duration::from_secs(5);

@@ -34,7 +34,7 @@ pub(super) trait Work: Send + 'static {
     fn forget(&mut self, name: &str);
 }
 
-/// When the work of a server is due.
+/// The next round of the work of a server.
 struct Round {
     /// As it was when its work was started.
     service: Arc<RemoteService>,

@@ -36,7 +36,7 @@ pub struct RequestFacts {
     pub verb: &'static str,
     /// The authenticated user; empty if the user is not known.
     pub user: UserInfo,
-    /// Where the request came from.
+    /// The addresses that the request came from.
     pub source_ips: Vec<IpAddr>,
     /// The client's user agent.
     pub user_agent: String,

@@ -1,27 +1,55 @@
 //! The recording of one request, from its reception until its response is sent or dropped.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
+use axum::body::Body;
+use http::header::USER_AGENT;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Request, Uri};
+use jiff::{SignedDuration, Timestamp};
 use registry_core::api::{Reason, StatusError};
 use registry_core::context::{AuditRecord, UserInfo};
 use registry_core::go_duration;
+use request_info::RequestInfo;
 use responses::{Delivery, Response};
 
 use crate::access::Decision;
 use crate::authorization::impersonation::Impersonated;
 
-use super::auditor::{Auditor, EventDelivery};
+use super::backends::{Backends, EventDelivery};
 use super::event::{Event, RequestFacts};
 use super::policy::{Stage, Verdict};
+use super::source;
 
 /// Requests that take longer have annotations of their latency.
 const SLOW: Duration = Duration::from_millis(500);
 
+/// Maximum length of a recorded user agent, in bytes, and what follows a longer one.
+const MAX_USER_AGENT_BYTES: usize = 1024;
+const TRUNCATED_SUFFIX: &str = "...TRUNCATED";
+
+/// The properties of a request that are known before its user.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<'a> {
+    /// Its URI.
+    uri: &'a Uri,
+    /// Its headers.
+    headers: &'a HeaderMap,
+    /// Its resource and verb.
+    pub(super) info: &'a RequestInfo,
+    /// Its id.
+    audit_id: &'a HeaderValue,
+    /// The time of its reception.
+    received: Instant,
+    /// The client's address.
+    peer: Option<SocketAddr>,
+}
+
 /// The recording of a request. Its last event is created when it is dropped, if it was not before.
 pub(crate) struct Recording {
-    auditor: Arc<Auditor>,
+    backends: Arc<Backends>,
     verdict: Verdict,
     facts: Arc<RequestFacts>,
     record: Arc<AuditRecord>,
@@ -37,30 +65,77 @@ pub(crate) struct Recording {
     received_event: EventDelivery,
 }
 
+// === impl Origin ===
+
+impl<'a> Origin<'a> {
+    /// Returns what is known of this request.
+    pub(crate) fn new(
+        request: &'a Request<Body>,
+        info: &'a RequestInfo,
+        audit_id: &'a HeaderValue,
+        received: Instant,
+        peer: Option<SocketAddr>,
+    ) -> Self {
+        Self { uri: request.uri(), headers: request.headers(), info, audit_id, received, peer }
+    }
+
+    /// Returns its path and query.
+    pub(super) fn uri(&self) -> &'a str {
+        self.uri.path_and_query().map_or("", PathAndQuery::as_str)
+    }
+
+    /// Returns the properties of this request of a user that every event has.
+    fn facts(&self, user: &UserInfo, verdict: Verdict) -> RequestFacts {
+        let elapsed = SignedDuration::try_from(self.received.elapsed()).unwrap_or_default();
+        let now = Timestamp::now();
+        RequestFacts {
+            level: verdict.level,
+            omits_managed_fields: verdict.omits_managed_fields,
+            audit_id: self.audit_id.to_str().unwrap_or_default().to_owned(),
+            request_uri: self.uri().to_owned(),
+            verb: self.info.verb.as_str(),
+            user: user.clone(),
+            source_ips: source::addresses(self.headers, self.peer),
+            user_agent: user_agent(self.headers),
+            object_ref: self.info.resource.clone(),
+            received: now.checked_sub(elapsed).unwrap_or(now),
+        }
+    }
+}
+
+fn user_agent(headers: &HeaderMap) -> String {
+    let agent = headers.get(USER_AGENT).map(HeaderValue::as_bytes).unwrap_or_default();
+    match agent.get(..MAX_USER_AGENT_BYTES) {
+        Some(start) if agent.len() > MAX_USER_AGENT_BYTES => {
+            String::from_utf8_lossy(start).into_owned() + TRUNCATED_SUFFIX
+        }
+        _ => String::from_utf8_lossy(agent).into_owned(),
+    }
+}
+
 // === impl Recording ===
 
 impl Recording {
-    /// Begins a recording, whose last event is that of the stage `last`.
+    /// Begins the recording of a request of this user, whose last event is that of the stage `last`.
     pub(super) fn new(
-        auditor: Arc<Auditor>,
+        backends: Arc<Backends>,
         verdict: Verdict,
-        facts: Arc<RequestFacts>,
-        received: Instant,
-        is_long_running: bool,
+        origin: Origin<'_>,
+        user: &UserInfo,
         last: Stage,
     ) -> Self {
         let record = AuditRecord::new(verdict.level, verdict.omits_managed_fields);
-        let record = record.limited(auditor.recorded_bytes().clone());
+        let record = record.limited(backends.recorded_bytes().clone());
         Self {
-            auditor,
+            backends,
             record: Arc::new(record),
             verdict,
-            facts,
+            facts: Arc::new(origin.facts(user, verdict)),
             impersonated: None,
             impersonation_constraint: None,
-            received,
+            received: origin.received,
             answered: None,
-            is_long_running,
+            is_long_running: origin.info.is_long_running(),
             code: None,
             last,
             is_done: false,
@@ -108,10 +183,10 @@ impl Recording {
             return true;
         }
         let is_read = matches!(self.facts.verb, "get" | "list" | "watch");
-        let waits = !is_read || !self.verdict.records(self.last) || self.auditor.is_strict();
-        let delivery = self.auditor.submit(self.event(Stage::RequestReceived), waits);
+        let waits = !is_read || !self.verdict.records(self.last) || self.backends.is_strict();
+        let delivery = self.backends.submit(self.event(Stage::RequestReceived), waits);
         if waits {
-            return self.auditor.outcome(delivery).await;
+            return self.backends.outcome(delivery).await;
         }
         self.received_event = delivery;
         true
@@ -120,12 +195,12 @@ impl Recording {
     /// Creates the event of a stage, unless the policy omits it, and waits for its delivery and that of the first one.
     async fn process(&mut self, stage: Stage) {
         let delivery = if self.verdict.records(stage) {
-            self.auditor.submit(self.event(stage), true)
+            self.backends.submit(self.event(stage), true)
         } else {
             EventDelivery::default()
         };
-        self.auditor.outcome(std::mem::take(&mut self.received_event)).await;
-        self.auditor.outcome(delivery).await;
+        self.backends.outcome(std::mem::take(&mut self.received_event)).await;
+        self.backends.outcome(delivery).await;
     }
 
     /// Records the panic of a request.
@@ -202,7 +277,7 @@ impl Drop for Recording {
         }
         self.annotate_latency();
         if self.verdict.records(self.last) {
-            self.auditor.process_later(self.event(self.last));
+            self.backends.process_later(self.event(self.last));
         }
     }
 }

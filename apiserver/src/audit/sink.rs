@@ -49,6 +49,18 @@ pub(super) trait Backend: Send + Sync + 'static {
     }
 }
 
+/// The settings of a queue.
+pub(super) struct SinkSettings {
+    /// Its mode.
+    pub(super) mode: Mode,
+    /// Maximum number of queued events.
+    pub(super) buffer_size: usize,
+    /// The events that are delivered together in mode `Batch`; without it those that are ready are.
+    pub(super) batch: Option<BatchConfig>,
+    /// Maximum number of deliveries at once.
+    pub(super) concurrency: usize,
+}
+
 /// The queue of one backend.
 pub(super) struct Sink {
     mode: Mode,
@@ -136,18 +148,16 @@ impl Faults {
 // === impl Sink ===
 
 impl Sink {
-    /// Starts a sink. `batch` says which events are delivered together in mode `Batch`; `None` takes whatever is ready.
+    /// Starts a sink.
     ///
     /// # Errors
     /// Fails if the backend's own thread cannot be started.
     pub(super) fn start(
         backend: Arc<dyn Backend>,
-        mode: Mode,
-        buffer_size: usize,
-        batch: Option<BatchConfig>,
-        concurrency: usize,
+        settings: SinkSettings,
         faults: Arc<Faults>,
     ) -> io::Result<Self> {
+        let SinkSettings { mode, buffer_size, batch, concurrency } = settings;
         let (queue, waiting) = mpsc::channel(buffer_size);
         let stopping = CancellationToken::new();
         let batch = batch.filter(|_| mode == Mode::Batch);

@@ -8,7 +8,7 @@ use registry_core::context::UserInfo;
 
 use super::{ANONYMOUS, UNAUTHENTICATED};
 
-/// Which requests are accepted without credentials.
+/// The requests that are accepted without credentials.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Anonymous {
     /// None.

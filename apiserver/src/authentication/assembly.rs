@@ -16,7 +16,7 @@ use crate::options::{AuthenticationOptions, ServiceAccountOptions};
 
 use super::anonymous::Anonymous;
 use super::bootstrap_tokens::BootstrapTokens;
-use super::certificates::ClientCertificates;
+use super::client_certificates::ClientCertificates;
 use super::error::AuthenticationError;
 use super::oidc::configuration::{AnonymousConfig, AuthenticationConfiguration, algorithms};
 use super::oidc::reload::{self, Reload, issuers};

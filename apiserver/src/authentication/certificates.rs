@@ -1,9 +1,8 @@
-//! Client certificates: the common name is the user, the organizations are the groups.
+//! The certificates that a client presents on its connection, and the judgement of authorities on them. The common name is the
+//! user, the organizations are the groups.
 //!
 //! The chain is verified once for each connection, and again when the authorities change; its expiry is checked at each
 //! request.
-//!
-//! Kubernetes concept: `k8s.io/apiserver/pkg/authentication/request/x509`.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -18,8 +17,9 @@ use rustls_pki_types::{CertificateDer, UnixTime};
 use x509_parser::oid_registry::Oid;
 use x509_parser::prelude::{X509Certificate, X509Extension, X509Name, X509Version};
 
-use super::chain::{Refusal, RequestAuthenticator, Shown};
-use super::trust::{Authorities, ClientTrust, Verifier};
+#[cfg(test)]
+use super::trust::ClientTrust;
+use super::trust::{Authorities, Verifier};
 
 #[cfg(test)]
 mod tests;
@@ -88,9 +88,6 @@ pub(super) struct Judgement {
     certificate: Option<ClientCertificate>,
 }
 
-/// Authenticates users by their certificates.
-pub(super) struct ClientCertificates(pub(super) Arc<ClientTrust>);
-
 // === impl PeerCertificates ===
 
 impl PeerCertificates {
@@ -139,20 +136,6 @@ impl Judgement {
     /// Returns the certificate; `None` if it names nobody.
     pub(super) fn certificate(&self) -> Option<&ClientCertificate> {
         self.certificate.as_ref()
-    }
-}
-
-// === impl ClientCertificates ===
-
-impl RequestAuthenticator for ClientCertificates {
-    fn authenticate(&self, shown: &Shown<'_>) -> Result<Option<UserInfo>, Refusal> {
-        let Some(certificates) = shown.certificates else { return Ok(None) };
-        let judged = certificates.as_client(&self.0.clients);
-        let Some(certificate) = judged.certificate() else { return Ok(None) };
-        match certificate.user() {
-            Ok(user) => Ok(Some(user.clone())),
-            Err(reason) => Err(Refusal::Invalid(reason.into_owned())),
-        }
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Shown<'r> {
     pub(super) headers: &'r HeaderMap,
 }
 
-/// Why a request authenticator does not accept a request.
+/// The reason for which a request authenticator does not accept a request.
 #[derive(Debug)]
 pub(crate) enum Refusal {
     /// The credential is not valid, for this reason; another authenticator may accept it.

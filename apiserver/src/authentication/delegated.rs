@@ -12,7 +12,7 @@ use std::time::Duration;
 use crate::options::AuthenticationOptions;
 
 use super::anonymous::Anonymous;
-use super::certificates::ClientCertificates;
+use super::client_certificates::ClientCertificates;
 use super::error::AuthenticationError;
 use super::request_header::{FrontProxies, FrontProxyNames};
 use super::webhook::TokenWebhook;

@@ -5,6 +5,7 @@ use clients::SettingsError;
 use super::TokenFileError;
 use super::oidc::ConfigurationError;
 use super::request_header::HeaderNamesError;
+use super::trust::AuthorityError;
 use super::webhook::TokenWebhookError;
 
 /// Error of a file or flag that authentication needs. Not retryable.
@@ -13,12 +14,9 @@ pub enum AuthenticationError {
     /// The token file cannot be read.
     #[error(transparent)]
     Tokens(#[from] TokenFileError),
-    /// A certificate cannot be an authority.
-    #[error("cannot set up TLS: {0}")]
-    Authority(#[from] rustls::Error),
-    /// The client certificate authorities cannot be used.
-    #[error("cannot verify client certificates: {0}")]
-    ClientVerifier(#[from] rustls::server::VerifierBuilderError),
+    /// The authorities of clients or of front proxies cannot be used.
+    #[error(transparent)]
+    Authorities(#[from] AuthorityError),
     /// Issuers of tokens are not configured as they have to be.
     #[error(transparent)]
     Issuers(#[from] ConfigurationError),

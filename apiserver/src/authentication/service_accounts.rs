@@ -1,5 +1,19 @@
 //! Service account tokens: issuing, verification, and the documents by which others verify them.
 //!
+//! Modules depend only on modules below them in this list:
+//!
+//! | module | contents |
+//! |---|---|
+//! | `offline` | tokens that are signed without a server |
+//! | `legacy_token` | tokens that are stored in Secrets |
+//! | `bound` | the objects that tokens end with |
+//! | `claims` | the claims of tokens that expire |
+//! | `verified` | a cache of tokens whose signatures were checked |
+//! | `documents` | the documents by which others verify tokens |
+//! | `external` | a program that signs tokens in the place of the server |
+//! | `keys` | keys that sign and verify |
+//! | `error` | the reasons for which a token is not accepted |
+//!
 //! Kubernetes concept:
 //! [service account tokens](https://kubernetes.io/docs/reference/access-authn-authz/service-accounts-admin/).
 

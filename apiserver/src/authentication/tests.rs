@@ -1,6 +1,7 @@
 use registry_core::context::AUTHENTICATED;
 
 use super::certificates::ClientCertificate;
+use super::client_certificates::ClientCertificates;
 use super::*;
 
 fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -52,7 +53,7 @@ async fn wrong_tokens_are_refused_and_nobody_is_anonymous() {
 async fn a_client_certificate_counts_before_a_token() {
     let (trust, judged) = certificates::testing();
     let with_certificates =
-        |anonymous| authenticator(anonymous).with_requests(certificates::ClientCertificates(trust.clone()));
+        |anonymous| authenticator(anonymous).with_requests(ClientCertificates(trust.clone()));
     let user = UserInfo {
         name: "kubelet".to_owned(),
         groups: vec![AUTHENTICATED.to_owned()],
@@ -103,7 +104,7 @@ fn front_proxies(
     authenticator.proxy_names = names.clone();
     authenticator
         .with_requests(request_header::FrontProxies::new(trust.clone(), names))
-        .with_requests(certificates::ClientCertificates(trust.clone()))
+        .with_requests(ClientCertificates(trust.clone()))
 }
 
 fn proxy_certificate() -> ClientCertificate {

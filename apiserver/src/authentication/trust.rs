@@ -6,11 +6,9 @@ use arc_swap::{ArcSwapOption, Guard};
 use parking_lot::Mutex;
 use rustls::RootCertStore;
 use rustls::crypto::{CryptoProvider, ring};
-use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
 use rustls_pki_types::CertificateDer;
-
-use super::error::AuthenticationError;
 
 /// The authorities whose certificates are accepted, by what they are accepted for.
 #[derive(Debug, Default)]
@@ -19,7 +17,7 @@ pub(crate) struct ClientTrust {
     pub(crate) clients: Authorities,
     /// Of front proxies: headers name the user.
     pub(crate) proxies: Authorities,
-    /// Where the authorities come from.
+    /// The authorities by their source.
     sets: Mutex<Sets>,
     /// Whether authorities of a main server are added while connections are open.
     follows: bool,
@@ -54,6 +52,17 @@ pub(crate) struct Verifier {
     pub(super) authorities: Vec<CertificateDer<'static>>,
 }
 
+/// Error of certificates that cannot be authorities. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthorityError {
+    /// A certificate cannot be an authority.
+    #[error("cannot set up TLS: {0}")]
+    Certificate(#[from] rustls::Error),
+    /// Clients' certificates cannot be verified with the authorities.
+    #[error("cannot verify client certificates: {0}")]
+    Verifier(#[from] VerifierBuilderError),
+}
+
 // === impl ClientTrust ===
 
 impl ClientTrust {
@@ -71,7 +80,7 @@ impl ClientTrust {
     ///
     /// # Errors
     /// Fails if a certificate cannot be an authority; nothing is replaced then.
-    pub(crate) fn replace_own(&self, own: AuthoritySet) -> Result<(), AuthenticationError> {
+    pub(crate) fn replace_own(&self, own: AuthoritySet) -> Result<(), AuthorityError> {
         self.replace(|sets| sets.own = own)
     }
 
@@ -79,11 +88,11 @@ impl ClientTrust {
     ///
     /// # Errors
     /// As [`replace_own`](Self::replace_own).
-    pub(crate) fn replace_followed(&self, followed: AuthoritySet) -> Result<(), AuthenticationError> {
+    pub(crate) fn replace_followed(&self, followed: AuthoritySet) -> Result<(), AuthorityError> {
         self.replace(|sets| sets.followed = followed)
     }
 
-    fn replace(&self, change: impl FnOnce(&mut Sets)) -> Result<(), AuthenticationError> {
+    fn replace(&self, change: impl FnOnce(&mut Sets)) -> Result<(), AuthorityError> {
         let mut sets = self.sets.lock();
         let mut changed = Sets { own: sets.own.clone(), followed: sets.followed.clone() };
         change(&mut changed);
@@ -122,7 +131,7 @@ impl Verifier {
     pub(crate) fn new(
         authorities: &[CertificateDer<'static>],
         provider: &Arc<CryptoProvider>,
-    ) -> Result<Option<Self>, AuthenticationError> {
+    ) -> Result<Option<Self>, AuthorityError> {
         if authorities.is_empty() {
             return Ok(None);
         }

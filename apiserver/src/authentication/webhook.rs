@@ -28,7 +28,7 @@ use cache::TokenCache;
 
 /// The bounds of one request to the webhook.
 const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(30), max_answer_bytes: 1024 * 1024 };
-/// Where a main server creates `TokenReview`s.
+/// The path at which a main server creates `TokenReview`s.
 const TOKEN_REVIEWS: &str = "/apis/authentication.k8s.io/v1/tokenreviews";
 /// Time before the second attempt after a failure that may pass.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);

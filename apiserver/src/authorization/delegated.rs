@@ -19,7 +19,7 @@ use super::webhook::{WebhookAuthorizer, WebhookSettings};
 const TTL: Duration = Duration::from_secs(10);
 /// Maximum time of a call of a main server.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Where a main server creates `SubjectAccessReview`s.
+/// The path at which a main server creates `SubjectAccessReview`s.
 const SUBJECT_ACCESS_REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 /// The name of the main server in metrics.
 const NAME: &str = "default";

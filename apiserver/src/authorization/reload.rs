@@ -19,7 +19,7 @@ use super::configuration::{
     self, ConfigurationError, Configured, ConfiguredAuthorizer, WrittenConfiguration,
 };
 use super::error::{AuthorizationError, MembersError};
-use super::setup::Modes;
+use super::modes::Modes;
 
 /// Time between two looks at the file.
 const PERIOD: Duration = Duration::from_secs(1);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clients::egress::Route;
-use clients::{Client, ClientSettings};
 use futures::future::BoxFuture;
 use registry_core::features::Feature;
 use registry_core::registry::{InformerTask, InstalledApi};
@@ -14,20 +13,16 @@ use crate::metrics::AuthorizationMetrics;
 use crate::options::{AuthorizationMode, AuthorizationOptions, Options};
 
 use super::Authorizer;
-use super::abac::AbacAuthorizer;
-use super::chain::{AuthorizerChain, Measured, Member};
+use super::chain::AuthorizerChain;
 use super::conditions::MatchConditions;
 use super::configuration::{Configured, ConfiguredAuthorizer, ConfiguredWebhook};
 use super::delegated;
-use super::error::{AuthorizationError, MembersError};
-use super::node::{NodeAuthorizer, NodeFollower, NodeGraph};
-use super::rbac::{RbacAuthorizer, RbacFollower, RbacIndex, Role};
+use super::error::AuthorizationError;
+use super::modes::Modes;
 use super::reload::{ConfigurationFile, Reload};
 use super::review_spec::ReviewVersion;
-use super::webhook::{WebhookAuthorizer, WebhookSettings};
+use super::webhook::WebhookSettings;
 
-/// The ClusterRole with what every node may do.
-const NODE_ROLE: &str = "system:node";
 /// Maximum time of a call of the mode Webhook.
 const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(30);
 /// Default time for which the permissions of a webhook are kept.
@@ -43,17 +38,6 @@ pub(crate) struct Authorization {
     authorizer: Arc<dyn Authorizer>,
     modes: Modes,
     reload: Option<Reload>,
-}
-
-/// The authorizers that are created at the start, if they are configured then.
-#[derive(Clone, Default)]
-pub(super) struct Modes {
-    rbac: Option<Arc<RbacIndex>>,
-    graph: Option<Arc<NodeGraph>>,
-    node: Option<Arc<NodeAuthorizer>>,
-    abac: Option<Arc<AbacAuthorizer>>,
-    /// The way to webhooks.
-    route: Route,
 }
 
 // === impl Authorization ===
@@ -79,8 +63,7 @@ impl Authorization {
             Some(file) => std::mem::take(&mut file.configured),
             None => from_flags(options)?,
         };
-        let modes = Modes::new(&configured, options, features)?;
-        let modes = Modes { route: route.clone(), ..modes };
+        let modes = Modes::new(&configured, options, features, route.clone())?;
         let required = Configured::modes(&configured);
         let members = modes.members(configured, metrics)?;
         let chain = Arc::new(AuthorizerChain::new(members));
@@ -117,93 +100,7 @@ impl Authorization {
 
     /// Returns the informers that keep the authorizers up to date, and attaches hooks to the stores that they follow.
     pub(crate) fn follow(&self, installed: &InstalledApi) -> Vec<InformerTask> {
-        let mut tasks = Vec::new();
-        if let Some(index) = &self.modes.rbac {
-            tasks.extend(RbacFollower::follow(installed, index));
-        }
-        if let Some(graph) = &self.modes.graph {
-            tasks.extend(NodeFollower::follow(installed, graph));
-        }
-        tasks
-    }
-}
-
-// === impl Modes ===
-
-impl Modes {
-    /// Creates the authorizers that are configured.
-    fn new(
-        configured: &[ConfiguredAuthorizer],
-        options: &AuthorizationOptions,
-        features: &[Feature],
-    ) -> Result<Self, AuthorizationError> {
-        let mut modes = Self::default();
-        for mode in Configured::modes(configured) {
-            match mode {
-                AuthorizationMode::Rbac => modes.rbac = Some(Arc::default()),
-                AuthorizationMode::Node => {
-                    let graph = Arc::<NodeGraph>::default();
-                    let rules = Role::new(&resources::bootstrap::default_rules(NODE_ROLE, features));
-                    modes.node = Some(Arc::new(NodeAuthorizer::new(graph.clone(), rules)));
-                    modes.graph = Some(graph);
-                }
-                AuthorizationMode::Abac => {
-                    let path = options.authorization_policy_file.as_deref();
-                    let flag = "--authorization-policy-file";
-                    let path = path.ok_or(AuthorizationError::MissingFlag { mode: "ABAC", flag })?;
-                    modes.abac = Some(Arc::new(AbacAuthorizer::from_file(path)?));
-                }
-                AuthorizationMode::AlwaysAllow
-                | AuthorizationMode::AlwaysDeny
-                | AuthorizationMode::Webhook => {}
-            }
-        }
-        Ok(modes)
-    }
-
-    /// Returns the members of a chain.
-    ///
-    /// # Errors
-    /// Fails if a mode was not configured at the start, or if a webhook cannot be used.
-    pub(super) fn members(
-        &self,
-        configured: Vec<ConfiguredAuthorizer>,
-        metrics: &AuthorizationMetrics,
-    ) -> Result<Vec<Measured>, MembersError> {
-        let measured = |authorizer: ConfiguredAuthorizer| {
-            let decisions = metrics.decisions_of(authorizer.kind.name(), &authorizer.name);
-            let member = match authorizer.kind {
-                Configured::Mode(mode) => self.member(mode)?,
-                Configured::Webhook(webhook) => {
-                    let ConfiguredWebhook { kubeconfig, settings, conditions } = *webhook;
-                    let settings_of_client = ClientSettings::from_kubeconfig(&kubeconfig);
-                    let client = settings_of_client
-                        .and_then(|settings| Client::new(settings.through(self.route.clone())))?;
-                    let metrics = metrics.webhook(&authorizer.name);
-                    Member::Other(Arc::new(WebhookAuthorizer::new(client, settings, conditions, metrics)))
-                }
-            };
-            Ok(Measured { member, decisions: Some(decisions) })
-        };
-        configured.into_iter().map(measured).collect()
-    }
-
-    fn member(&self, mode: AuthorizationMode) -> Result<Member, MembersError> {
-        Ok(match mode {
-            AuthorizationMode::AlwaysAllow => Member::AlwaysAllow,
-            AuthorizationMode::AlwaysDeny => Member::AlwaysDeny,
-            AuthorizationMode::Abac => {
-                Member::Abac(self.abac.clone().ok_or(MembersError::NotEnabled("ABAC"))?)
-            }
-            AuthorizationMode::Node => {
-                Member::Node(self.node.clone().ok_or(MembersError::NotEnabled("Node"))?)
-            }
-            AuthorizationMode::Rbac => {
-                let index = self.rbac.clone().ok_or(MembersError::NotEnabled("RBAC"))?;
-                Member::Rbac(RbacAuthorizer::new(index))
-            }
-            AuthorizationMode::Webhook => return Err(MembersError::NoSettings),
-        })
+        self.modes.follow(installed)
     }
 }
 

@@ -3,45 +3,17 @@
 //! Kubernetes concept:
 //! [EncryptionConfiguration](https://kubernetes.io/docs/reference/config-api/apiserver-config.v1/).
 
-use std::path::Path;
 use std::time::Duration;
 
-use registry_core::api::validation::ErrorList;
 use registry_core::codec::configuration::{DecodingError, decode};
 use serde::Deserialize;
 
 use crate::options::parse_duration;
 
-use super::validation::validate;
-
 /// The default time of a call of a key management service.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3);
 /// The default version of a key management service's API.
 const DEFAULT_KMS_VERSION: &str = "v1";
-
-/// Error of a configuration that cannot be used. Not retryable before the file changes. The texts are Kubernetes'.
-#[derive(Debug, thiserror::Error)]
-pub enum FileError {
-    #[error(
-        "error while loading file: error reading encryption provider configuration file {path:?}: {source}"
-    )]
-    Unreadable { path: String, source: std::io::Error },
-    #[error("error while loading file: encryption provider configuration file {0:?} is empty")]
-    Empty(String),
-    #[error("error decoding encryption provider configuration file {path:?}: {source}")]
-    Undecodable { path: String, source: DecodingError },
-    #[error("{0}")]
-    Invalid(ErrorList),
-}
-
-/// A configuration that is valid.
-#[derive(Debug)]
-pub(super) struct LoadedConfiguration {
-    /// The configuration.
-    pub(super) configuration: EncryptionConfiguration,
-    /// The bytes of the file, to recognize changes.
-    pub(super) content: Vec<u8>,
-}
 
 /// Providers by resource.
 #[derive(Debug, Default, Deserialize)]
@@ -104,15 +76,6 @@ pub(super) struct KmsConfiguration {
     pub(super) timeout: Duration,
 }
 
-// === impl FileError ===
-
-impl FileError {
-    /// The error of a file that cannot be read.
-    pub(super) fn unreadable(path: &Path, source: std::io::Error) -> Self {
-        Self::Unreadable { path: path.display().to_string(), source }
-    }
-}
-
 // === impl KmsConfiguration ===
 
 impl Default for KmsConfiguration {
@@ -143,32 +106,6 @@ fn duration<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Duratio
         Some(_) => Ok(Duration::ZERO),
         None => parse_duration(&text).map_err(serde::de::Error::custom),
     }
-}
-
-/// Reads and validates a file.
-///
-/// # Errors
-/// Fails with Kubernetes' message.
-pub(super) fn read(path: &Path) -> Result<LoadedConfiguration, FileError> {
-    let content = std::fs::read(path).map_err(|source| FileError::unreadable(path, source))?;
-    from_content(path, content)
-}
-
-/// Validates the content of a file.
-///
-/// # Errors
-/// Fails with Kubernetes' message.
-pub(super) fn from_content(path: &Path, content: Vec<u8>) -> Result<LoadedConfiguration, FileError> {
-    let shown = || path.display().to_string();
-    if content.is_empty() {
-        return Err(FileError::Empty(shown()));
-    }
-    let configuration = parse(&content).map_err(|source| FileError::Undecodable { path: shown(), source })?;
-    let errors = validate(&configuration);
-    if !errors.is_empty() {
-        return Err(FileError::Invalid(errors));
-    }
-    Ok(LoadedConfiguration { configuration, content })
 }
 
 /// Parses a configuration. Unknown and duplicate fields are errors: a setting that has no effect would leave values

@@ -14,9 +14,9 @@ use registry_core::metrics::TransformMetrics;
 
 use crate::followed_file::FollowedFile;
 
-use super::config::FileError;
+use super::EncryptionError;
+use super::file::{self, FileError};
 use super::transformers::Transformers;
-use super::{EncryptionError, config};
 
 /// Interval between looks at the file.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -79,8 +79,9 @@ impl Reload {
     /// # Errors
     /// Fails with a reason if it cannot be used.
     pub(super) async fn apply(&self, content: Vec<u8>) -> Result<(), ReloadError> {
-        let loaded = config::from_content(self.file.path(), content).map_err(EncryptionError::from)?;
-        let transformers = Transformers::new(&loaded, &self.metrics).map_err(EncryptionError::from)?;
+        let loaded = file::from_content(self.file.path(), content).map_err(EncryptionError::from)?;
+        let transformers =
+            Transformers::new(&loaded.configuration, &self.metrics).map_err(EncryptionError::from)?;
         let failures = transformers.check().await;
         if !failures.is_empty() {
             return Err(ReloadError::Unhealthy(failures));

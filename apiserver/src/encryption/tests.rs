@@ -108,8 +108,7 @@ fn providers_are_validated_with_kubernetes_messages() {
 
 fn transformers(rules: &str) -> Result<Transformers, EncryptionError> {
     let configuration = config::parse(format!("{HEAD}{rules}").as_bytes()).unwrap();
-    let loaded = config::LoadedConfiguration { configuration, content: Vec::new() };
-    Ok(Transformers::new(&loaded, &TransformMetrics::default())?)
+    Ok(Transformers::new(&configuration, &TransformMetrics::default())?)
 }
 
 fn rule(resources: &str, key: &str) -> String {

@@ -16,7 +16,7 @@ use registry_core::storage::transform::secretbox::SecretBox;
 use registry_core::storage::transform::{Identity, Transformer};
 use tokio_util::task::AbortOnDropHandle;
 
-use super::config::{Key, KmsConfiguration, LoadedConfiguration, ProviderConfiguration, parse_resource};
+use super::config::{EncryptionConfiguration, Key, KmsConfiguration, ProviderConfiguration, parse_resource};
 use super::kms::{EndpointError, KmsClient};
 
 /// Interval between the checks of a service that is healthy, and of one that is not.
@@ -68,12 +68,12 @@ impl Transformers {
     /// # Errors
     /// Fails with Kubernetes' message if a rule has no effect, or a provider is not supported.
     pub(super) fn new(
-        loaded: &LoadedConfiguration,
+        configuration: &EncryptionConfiguration,
         metrics: &TransformMetrics,
     ) -> Result<Self, ProviderError> {
         let mut by_resource: HashMap<(String, String), PrefixTransformers> = HashMap::new();
         let mut services = Vec::new();
-        for rule in &loaded.configuration.resources {
+        for rule in &configuration.resources {
             let built = rule.providers.iter().map(|provider| transformer(provider, &mut services, metrics));
             let built = built.collect::<Result<Vec<_>, _>>()?;
             for text in &rule.resources {

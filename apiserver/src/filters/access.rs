@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use axum::body::Body;
-use http::{HeaderMap, HeaderValue, Request};
+use http::{HeaderMap, Request};
 use registry_core::api::StatusError;
 use registry_core::context::UserInfo;
 use request_info::RequestInfo;
@@ -66,8 +66,7 @@ impl<D: Dispatch> Filters<D> {
         user: &UserInfo,
         info: &RequestInfo,
         request: &Request<Body>,
-        audit_id: &HeaderValue,
-        arrival: Arrival,
+        arrival: Arrival<'_>,
         begun: Option<Instant>,
     ) -> Span {
         let Some(sampler) = self.sampler else { return Span::none() };
@@ -76,7 +75,7 @@ impl<D: Dispatch> Filters<D> {
             request,
             info,
             target: request_log::loggable(info, request.uri()),
-            audit_id,
+            audit_id: arrival.audit_id,
             client: arrival.client,
             received: arrival.received,
             authentication,

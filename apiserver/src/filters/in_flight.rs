@@ -24,8 +24,6 @@ use crate::metrics::InFlightNumbers;
 use crate::options::LimitOptions;
 use crate::shares::{Held, Holders, Shares};
 
-use super::Arrival;
-
 /// Value of `Retry-After` for a request that is refused by a fixed limit.
 const RETRY_AFTER_SECONDS: u32 = 1;
 /// Maximum number of watches and streams. They cost memory only, 10 KB each.
@@ -128,8 +126,8 @@ pub(super) struct Arriving<'a> {
     pub(super) info: &'a RequestInfo,
     /// Its query.
     pub(super) query: &'a str,
-    /// When it was received, and when its response is due.
-    pub(super) arrival: Arrival,
+    /// The time in which its response is due.
+    pub(super) time_limit: Option<Duration>,
 }
 
 /// A request for which there is no place.
@@ -177,7 +175,7 @@ impl InFlight {
         share: &UserShare<'_>,
         arriving: Arriving<'_>,
     ) -> Result<Place, Refused> {
-        let Arriving { user, flow, info, query, arrival } = arriving;
+        let Arriving { user, flow, info, query, time_limit } = arriving;
         let is_lasting = info.is_long_running();
         let control = self.control.as_ref().filter(|_| is_lasting);
         let watch = control.and_then(|control| control.register(info));
@@ -186,7 +184,6 @@ impl InFlight {
         let numbers = if is_read { &self.reads } else { &self.writes };
         let execution = match (&self.control, flow) {
             (Some(control), Some(flow)) => {
-                let time_limit = arrival.deadline.map(|due| due.saturating_duration_since(arrival.received));
                 let wanted = Wanted { user, info, query, time_limit };
                 let seat = control.enter(flow, wanted, || numbers.count_waiting()).await;
                 let seat = seat.map_err(|refused| Refused::after(refused.retry_after_seconds))?;

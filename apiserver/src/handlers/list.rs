@@ -1,10 +1,11 @@
 //! `list`: a page as a stream of shared slices.
 
-use bytes::Bytes;
 use futures::StreamExt;
+use http_body::Body as _;
 use registry_core::api::selector::FieldRequirement;
 use registry_core::api::{ListOptions, StatusError};
 use registry_core::codec::cbor;
+use registry_core::context::AuditLevel;
 use registry_core::storage::{ListPage, StoredObject};
 use registry_core::storage::{Rest, RestStream};
 use responses::Response;
@@ -14,7 +15,6 @@ use serde_json::{Map, Value, json};
 
 use registry_core::json_fields::put;
 
-use super::audit;
 use super::call::Call;
 use super::options::{ListPurpose, list_options, shard_selector};
 use super::representation::ItemForm;
@@ -67,32 +67,32 @@ pub(super) async fn list_response(
     page: ListPage,
 ) -> Result<Response, StatusError> {
     let form = ItemForm::for_list(call, output)?;
-    audit::list(call, output, &page).await?;
+    record(call, output, &page).await?;
     let size_hint_bytes = page.items.iter().map(|entry| entry.json().len()).sum();
-    let list_head = ListHead::new(call, &form);
     let body = match output.format {
-        Format::Json if list_head.is_custom => custom_json_body(call, form, page),
-        Format::Json => json_body(list_head.json, form, page),
-        Format::Yaml => yaml_body(list_head, form, page)?,
+        Format::Json => json_list(call, form, page),
+        Format::Yaml => yaml_body(ListHead::new(call, &form), form, page)?,
         Format::Cbor => cbor_body(call, form, page).await?,
         Format::Protobuf => return messages::response(call, output, page).await,
     };
     Ok(responses::stream(output, body.begun()?, size_hint_bytes))
 }
 
-/// Returns a page as JSON, in the shape that the client requests.
-pub(super) fn json_list(
-    call: &Call<'_>,
-    output: &Output,
-    page: ListPage,
-) -> Result<impl http_body::Body<Data = Bytes, Error = StatusError> + Unpin + use<>, StatusError> {
-    let form = ItemForm::for_list(call, output)?;
-    let list_head = ListHead::new(call, &form);
-    Ok(if list_head.is_custom {
-        custom_json_body(call, form, page)
-    } else {
-        json_body(list_head.json, form, page)
-    })
+/// Records a list for the audit log. One that is too large, alone or with what is recorded of other requests, is not
+/// recorded, and annotated as truncated.
+async fn record(call: &Call<'_>, output: &Output, page: &ListPage) -> Result<(), StatusError> {
+    let Some(record) = call.context.audit_at(AuditLevel::RequestResponse) else { return Ok(()) };
+    let mut body = json_list(call, ItemForm::for_list(call, output)?, page.clone());
+    let mut frames = futures::stream::poll_fn(move |task| std::pin::Pin::new(&mut body).poll_frame(task));
+    let mut list = record.begin_list();
+    while let Some(frame) = frames.next().await {
+        let Ok(piece) = frame?.into_data() else { continue };
+        if !list.add(&piece) {
+            return Ok(());
+        }
+    }
+    list.end();
+    Ok(())
 }
 
 /// The beginning of a list, before its items.
@@ -110,6 +110,15 @@ impl<'a> ListHead<'a> {
     fn new(call: &Call<'a>, form: &ItemForm) -> Self {
         let is_custom = call.route.is_custom() && matches!(form, ItemForm::Whole);
         Self { json: call.route.list_head.as_deref().unwrap_or_default(), is_custom }
+    }
+}
+
+fn json_list(call: &Call<'_>, form: ItemForm, page: ListPage) -> ListBody {
+    let list_head = ListHead::new(call, &form);
+    if list_head.is_custom {
+        custom_json_body(call, form, page)
+    } else {
+        json_body(list_head.json, form, page)
     }
 }
 

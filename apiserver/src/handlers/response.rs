@@ -1,9 +1,12 @@
 //! The response to an operation on one object.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::StatusCode;
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::{json, stored};
+use registry_core::context::AuditLevel;
 use registry_core::rest::{Answer, SuccessStatus};
 use registry_core::stage;
 use responses::negotiation::{Format, Output, ResponseShape};
@@ -53,7 +56,7 @@ pub(super) fn object_response(
     status: StatusCode,
 ) -> Result<Response, StatusError> {
     let _encoding = stage!("encoding").entered();
-    audit::response(call, output, &answer);
+    record(call, output, &answer);
     match answer {
         // The usual case: the stored bytes are sent unchanged.
         Answer::Stored(entry) if output.format == Format::Json && output.shape == ResponseShape::Whole => {
@@ -70,6 +73,42 @@ pub(super) fn object_response(
             Ok(responses::value(output, code, &SuccessBody::from(&success)))
         }
     }
+}
+
+/// Records the response for the audit log.
+///
+/// Kubernetes concept: `LogResponseObject` in `k8s.io/apiserver/pkg/audit`.
+fn record(call: &Call<'_>, output: &Output, answer: &Answer) {
+    let Some(record) = &call.context.audit else { return };
+    if let Answer::Success(success) = answer {
+        record.set_response_status(serde_json::to_value(SuccessBody::from(success)).unwrap_or_default());
+    }
+    if record.level() < AuditLevel::RequestResponse {
+        return;
+    }
+    let json = match answer {
+        Answer::Success(_) => return,
+        Answer::Stored(entry) if output.shape == ResponseShape::Whole => Some(entry.line().clone()),
+        Answer::Stored(entry) => recorded_shape(call, output, &Item::stored(entry)),
+        Answer::Object(object) => {
+            let mut object = Cow::Borrowed(object);
+            audit::remove_tokens(call, &mut object);
+            let schema = call.route.path.capabilities.storage.schema();
+            let json = json::encode(&object.0, schema.field_order());
+            recorded_shape(call, output, &Item::encoded(&json))
+        }
+    };
+    if let Some(json) = json {
+        record.set_response_object(json);
+    }
+}
+
+/// Returns the JSON of an object in the shape that the client requests; `None` if it has none.
+fn recorded_shape(call: &Call<'_>, output: &Output, item: &Item<'_>) -> Option<Bytes> {
+    let mut json = Vec::with_capacity(item.json.len());
+    // A failure is the response, and recorded as that.
+    write_shape(call, output, item, &mut json).ok()?;
+    Some(json.into())
 }
 
 /// Returns an object in the shape that the client requests.
@@ -103,7 +142,7 @@ fn shaped(
 ///
 /// # Errors
 /// 406: the shape is that of a list. 500: the object cannot be read.
-pub(super) fn write_shape(
+fn write_shape(
     call: &Call<'_>,
     output: &Output,
     item: &Item<'_>,
@@ -129,11 +168,6 @@ pub(super) fn write_shape(
         }
     }
     Ok(())
-}
-
-/// Returns the `Status` of a success.
-pub(super) fn success_status(success: &SuccessStatus) -> serde_json::Value {
-    serde_json::to_value(SuccessBody::from(success)).unwrap_or_default()
 }
 
 /// Returns an object in the requested shape, in a format that is cached for stored objects, or `None` if

@@ -26,7 +26,7 @@ pub(crate) struct Route {
     pub(crate) list_head: Option<Bytes>,
     /// The metrics of the route.
     pub(crate) metrics: RouteMetrics,
-    /// When the route's watches end.
+    /// The end of the route's watches.
     pub(super) ending: Ending,
     blank: OnceLock<Object>,
     has_protobuf: OnceLock<bool>,

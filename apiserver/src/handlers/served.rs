@@ -42,7 +42,7 @@ pub(crate) struct Served {
     openapi: Arc<openapi::ServerDocuments>,
 }
 
-/// Where the first resource of a group comes from.
+/// The origin of the first resource of a group.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
     /// Kubernetes' own storage maps.

@@ -8,14 +8,14 @@ use std::time::Duration;
 use clap::builder::{StringValueParser, TypedValueParser};
 use clap::{ArgAction, Args};
 
-use super::{OptionsError, parse_duration};
+use super::parse_duration;
 
 mod checks;
 mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use checks::AuditFault;
+pub use checks::{AuditFault, AuditFaults};
 pub(crate) use settings::{BatchConfig, Retention, Throttle, TruncateConfig};
 pub use settings::{LogFormat, Mode, UnknownName};
 

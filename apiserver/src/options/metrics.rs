@@ -1,4 +1,4 @@
-//! Which metrics are shown, and with which values of their labels.
+//! The metrics that are shown, and the values of their labels.
 //!
 //! Kubernetes concept: `Options` of `k8s.io/component-base/metrics`.
 

@@ -4,13 +4,12 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use registry_core::api::go_text::aggregate;
 use registry_core::release::Release;
 use resources::admission::ConfigurationError;
 
 use crate::version::{BINARY_RELEASE, OLDEST_RELEASE};
 
-use super::AuditFault;
+use super::AuditFaults;
 
 /// The reason that a file cannot be written. Not retryable.
 #[derive(Debug, thiserror::Error)]
@@ -268,8 +267,8 @@ pub enum OptionsError {
     #[error("--runtime-config={0}=false conflicts with --enable-priority-and-fairness=true")]
     Fairness(String),
     /// The flags of audit.
-    #[error("{}", aggregate(.0))]
-    Audit(Vec<AuditFault>),
+    #[error(transparent)]
+    Audit(#[from] AuditFaults),
     /// A file cannot be written.
     #[error("{flag}: cannot write {path}: {problem}")]
     Unwritable {

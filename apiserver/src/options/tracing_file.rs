@@ -16,7 +16,7 @@ const KIND: &str = "TracingConfiguration";
 const DEFAULT_ENDPOINT: &str = "localhost:4317";
 const MILLION: u32 = 1_000_000;
 
-/// Where spans are sent, and of how many requests.
+/// The destination of spans, and the number of requests that have them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TracingConfiguration {
     /// The URI of the collector.

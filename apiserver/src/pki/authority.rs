@@ -9,9 +9,11 @@ use rcgen::{BasicConstraints, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use registry_core::durable_file::Durability;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use uuid::Uuid;
 
+use super::parameters::parameters;
 use super::validity::{Moment, Validity, days};
-use super::{FileFault, KeyDirectory, Notes, PkiError, certificates, issue, read, write_surviving};
+use super::{FileFault, KeyDirectory, Notes, PkiError, certificates, read, write_surviving};
 
 /// The prefix of the names of generated authorities.
 pub(super) const AUTHORITY_PREFIX: &str = "orlop-ca@";
@@ -207,11 +209,8 @@ impl Files {
         if self.certificate_pem.matches("-----BEGIN CERTIFICATE-----").count() >= MAX_AUTHORITIES {
             return Err(FileFault::TooManyAuthorities.in_file(&self.certificate_path));
         }
-        let mut parameters = issue::parameters(
-            &format!("{}{}", self.purpose.name_prefix(), issue::unique()),
-            now,
-            now + days(AUTHORITY_DAYS),
-        );
+        let name = format!("{}{}", self.purpose.name_prefix(), Uuid::new_v4());
+        let mut parameters = parameters(&name, now, now + days(AUTHORITY_DAYS));
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         parameters.key_usages =
             vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];

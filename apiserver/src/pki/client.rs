@@ -7,7 +7,8 @@ use rcgen::{DnType, ExtendedKeyUsagePurpose, KeyPair};
 use crate::options::Options;
 
 use super::authority::Authority;
-use super::{CertifiedKey, DirectoryGuard, FileFault, KeyDirectory, Moment, Notes, PkiError, issue};
+use super::parameters::parameters_until;
+use super::{CertifiedKey, DirectoryGuard, FileFault, KeyDirectory, Moment, Notes, PkiError};
 
 /// Issues a certificate of this user, with these groups, that is valid for this time from now on.
 ///
@@ -32,7 +33,7 @@ pub(crate) fn issue_client(
     if end > authority.validity.end {
         return Err(FileFault::AuthorityEnds.in_file(&path));
     }
-    let mut parameters = issue::parameters_until(user, now, end);
+    let mut parameters = parameters_until(user, now, end);
     for group in groups {
         parameters.distinguished_name.push(DnType::OrganizationName, group.as_str());
     }

@@ -49,7 +49,7 @@ impl FrontProxy {
             return Ok(Self { identity: None, generated_ca_pem: None });
         }
         let authority = Authority::ensure_for(AuthorityPurpose::FrontProxy, directory, now, notes)?;
-        let leaf = authority.ensure_leaf(directory, "aggregator-client", &Purpose::FrontProxy, now, notes)?;
+        let leaf = authority.ensure_leaf(directory, &Purpose::FrontProxy, now, notes)?;
         let path = directory.path();
         let identity = certified(path, &leaf.certificate_pem, path, &leaf.key_pem)?;
         Ok(Self { identity: Some(identity), generated_ca_pem: Some(authority.trusted_pem) })

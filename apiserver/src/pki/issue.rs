@@ -1,12 +1,8 @@
-//! Issues certificates, and determines which ones have to be reissued.
+//! Certificates of the authorities: issued, and reissued when they have to be.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::time::Duration;
 
-use jiff::Timestamp;
-use rcgen::{
-    CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, KeyUsagePurpose, SanType, date_time_ymd,
-};
+use rcgen::{CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, SanType};
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use x509_parser::extensions::GeneralName;
@@ -16,12 +12,11 @@ use crate::access::{KUBELET_CLIENT, MASTERS};
 use crate::options::ServiceRange;
 
 use super::authority::Authority;
+use super::parameters::parameters;
 use super::validity::{Moment, Validity, days};
 use super::{CertifiedKey, KeyDirectory, Notes, PROXY_CLIENT, PkiError, read, read_private};
 
 const LEAF_DAYS: i64 = 365;
-/// Time by which certificates are backdated, because clocks differ.
-const BACKDATED_DAYS: i64 = 1;
 
 /// The purpose of a certificate.
 pub(super) enum Purpose {
@@ -38,16 +33,16 @@ pub(super) enum Purpose {
 // === impl Authority ===
 
 impl Authority {
-    /// Reads `{name}.crt` and `{name}.key`; creates them if they are missing, of another authority or for
-    /// another purpose, or due for renewal.
+    /// Reads the certificate and the key of a purpose; creates them if they are missing, of another authority or for another
+    /// purpose, or due for renewal.
     pub(super) fn ensure_leaf(
         &self,
         directory: &KeyDirectory,
-        name: &str,
         purpose: &Purpose,
         now: Moment,
         notes: &mut Notes,
     ) -> Result<CertifiedKey, PkiError> {
+        let name = purpose.file();
         let certificate_path = directory.path().join(format!("{name}.crt"));
         let key_path = directory.path().join(format!("{name}.key"));
         let present = read(&certificate_path).and_then(|certificate_pem| {
@@ -101,6 +96,16 @@ impl Purpose {
         Self::Serving { names, addresses }
     }
 
+    /// Returns the name of the files, without their extension.
+    fn file(&self) -> &'static str {
+        match self {
+            Self::Serving { .. } => "apiserver",
+            Self::Administrator => "admin",
+            Self::KubeletClient => "apiserver-kubelet-client",
+            Self::FrontProxy => "aggregator-client",
+        }
+    }
+
     fn parameters(&self, now: Moment, end: Moment) -> CertificateParams {
         let (name, usage) = match self {
             Self::Serving { .. } => ("kube-apiserver", ExtendedKeyUsagePurpose::ServerAuth),
@@ -145,34 +150,4 @@ impl Purpose {
 /// Returns the groups that a certificate names; `None` for one that is not text.
 fn organizations<'a>(certificate: &'a X509Certificate<'_>) -> Vec<Option<&'a str>> {
     certificate.subject().iter_organization().map(|organization| organization.as_str().ok()).collect()
-}
-
-/// Returns the parameters of every certificate: name, validity, use.
-pub(super) fn parameters(common_name: &str, now: Moment, end: Moment) -> CertificateParams {
-    let date = |moment: Moment| {
-        let moment = Timestamp::from_second(moment).unwrap_or(Timestamp::MAX);
-        let date = moment.to_zoned(jiff::tz::TimeZone::UTC).date();
-        date_time_ymd(date.year().into(), date.month().unsigned_abs(), date.day().unsigned_abs())
-    };
-    let mut parameters = CertificateParams::default();
-    parameters.distinguished_name = rcgen::DistinguishedName::new();
-    parameters.distinguished_name.push(DnType::CommonName, common_name);
-    parameters.not_before = date(now - days(BACKDATED_DAYS));
-    parameters.not_after = date(end);
-    parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
-    parameters.use_authority_key_identifier_extension = true;
-    parameters
-}
-
-/// Returns the same parameters, with an end to the second: that of a certificate that is renewed is a day.
-pub(super) fn parameters_until(common_name: &str, now: Moment, end: Moment) -> CertificateParams {
-    let since_epoch = Duration::from_secs(u64::try_from(end).unwrap_or(0));
-    let mut parameters = parameters(common_name, now, end);
-    parameters.not_after = date_time_ymd(1970, 1, 1) + since_epoch;
-    parameters
-}
-
-/// Returns a unique id for an authority's name, also among those created in the same instant.
-pub(super) fn unique() -> uuid::Uuid {
-    uuid::Uuid::new_v4()
 }

@@ -4,8 +4,9 @@ use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use rcgen::{BasicConstraints, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType};
+use uuid::Uuid;
 
-use super::issue::{parameters_until, unique};
+use super::parameters::parameters_until;
 use super::{CertifiedKey, Moment, PROXY_CLIENT, PkiError};
 
 /// A certificate, and the authority that it is checked with.
@@ -49,7 +50,7 @@ fn issue(
 ) -> Result<ServiceCertificate, PkiError> {
     let end = now.saturating_add(i64::try_from(lifetime.as_secs()).unwrap_or(i64::MAX));
     let key = KeyPair::generate()?;
-    let mut authority = parameters_until(&format!("{common_name}-ca-{}", unique()), now, end);
+    let mut authority = parameters_until(&format!("{common_name}-ca-{}", Uuid::new_v4()), now, end);
     authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
     authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::DigitalSignature];
     let certificate = authority.self_signed(&key)?;

@@ -78,9 +78,11 @@ fn the_kubelet_client_is_no_administrator_and_one_that_was_is_replaced() {
     let mut notes = Notes::default();
     let authority = Authority::ensure(&pki, now, &mut notes).unwrap();
     // As created by earlier versions.
-    let name = "apiserver-kubelet-client";
-    let earlier = Purpose::Administrator;
-    authority.ensure_leaf(&pki, name, &earlier, now, &mut notes).unwrap();
+    authority.ensure_leaf(&pki, &Purpose::Administrator, now, &mut notes).unwrap();
+    for extension in ["crt", "key"] {
+        let path = |name: &str| pki.path().join(format!("{name}.{extension}"));
+        fs::rename(path("admin"), path("apiserver-kubelet-client")).unwrap();
+    }
     let identity = kubelet_identity(&options, now).unwrap();
     assert_eq!(subject(&identity.chain[0]), "CN=kube-apiserver-kubelet-client");
     let again = kubelet_identity(&options, now).unwrap();

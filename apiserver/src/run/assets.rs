@@ -14,7 +14,6 @@ use super::error::CommandError;
 use super::etcd::VERSION_MARK;
 use super::print;
 
-pub(super) use index::IndexError;
 use index::{Archive, Index};
 
 mod archive;

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use axum::BoxError;
 use clients::CallFailure;
 #[cfg(feature = "embedded")]
 use registry_core::storage::embedded::maintenance::MaintenanceError;
@@ -11,11 +12,6 @@ use registry_core::storage::transfer::TransferError;
 
 use crate::pki::PkiError;
 use crate::server::error::ServerError;
-
-use super::assets::IndexError;
-use super::etcd::ArgumentsError;
-use super::kubeconfig::KubeconfigError;
-use super::token::{LookupError, TokenTableError};
 
 /// Error of a command, or of the server. Not retryable.
 #[derive(Debug, thiserror::Error)]
@@ -37,14 +33,14 @@ pub(crate) enum CommandError {
     #[error("--expires must be {0}")]
     Expires(&'static str),
     #[error("{}: {source}; start the server once", .path.display())]
-    Kubeconfig { path: PathBuf, source: KubeconfigError },
+    Kubeconfig { path: PathBuf, source: BoxError },
     #[error(transparent)]
     Json(#[from] serde_json::Error),
 
     #[error("a service account, or --user with --file is needed")]
     NoSubject,
     #[error("the server cannot be asked for the uid of the account: {0}; start it, or give --uid")]
-    Lookup(#[from] LookupError),
+    Lookup(#[source] BoxError),
     #[error("serviceaccounts {0:?} not found")]
     NoAccount(String),
     /// The server refuses to name the uid.
@@ -57,7 +53,7 @@ pub(crate) enum CommandError {
     )]
     Delimiter,
     #[error("{}: {source}", .path.display())]
-    TokenFile { path: PathBuf, source: TokenTableError },
+    TokenFile { path: PathBuf, source: BoxError },
 
     #[error("{flag}: {value:?} must consist of lower case letters, digits and -")]
     NoLabel { flag: &'static str, value: String },
@@ -71,7 +67,7 @@ pub(crate) enum CommandError {
     #[error("{} is another program: remove it, or name another directory", .0.display())]
     OtherProgram(PathBuf),
     #[error("{}: {source}", .path.display())]
-    Index { path: PathBuf, source: IndexError },
+    Index { path: PathBuf, source: BoxError },
 
     #[cfg(feature = "embedded")]
     #[error(transparent)]
@@ -86,8 +82,9 @@ pub(crate) enum CommandError {
     #[error("the backup has a file {0:?}, which is no key or certificate of a server")]
     ForeignFile(String),
 
+    /// The arguments of the program in the place of etcd.
     #[error(transparent)]
-    Arguments(#[from] ArgumentsError),
+    Arguments(BoxError),
     #[error("cannot listen on {address}: {source}")]
     Listen { address: String, source: io::Error },
 }

@@ -18,7 +18,6 @@ use tokio::time::timeout;
 use super::error::CommandError;
 use super::parent::{Parent, is_of_test_environment};
 use super::print;
-pub(super) use arguments::ArgumentsError;
 use arguments::{Arguments, Given};
 
 mod arguments;
@@ -40,7 +39,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// # Errors
 /// Fails if the arguments are wrong, or if an address cannot be listened on.
 pub(super) fn run(arguments: &[OsString]) -> Result<ExitCode, CommandError> {
-    let arguments = match arguments::read(arguments)? {
+    let arguments = match arguments::read(arguments).map_err(|error| CommandError::Arguments(error.into()))? {
         Given::Help => return print(arguments::HELP).map(|()| ExitCode::SUCCESS),
         Given::Version => return print(responses::version_text()).map(|()| ExitCode::SUCCESS),
         Given::Serve(arguments) => arguments,

@@ -5,7 +5,7 @@ use std::fs;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use clients::WrittenKubeconfig;
-use registry_core::codec::{DecodeError, Limits, yaml};
+use registry_core::codec::{Limits, yaml};
 use serde_json::Value;
 
 use crate::options::{ADMIN_KUBECONFIG, KubeconfigCommand, Options};
@@ -13,13 +13,9 @@ use crate::pki::{issue_client, now};
 
 use super::error::CommandError;
 
-/// Error of the administrator's kubeconfig.
+/// Error of an administrator's kubeconfig without what is needed.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum KubeconfigError {
-    #[error(transparent)]
-    Unreadable(#[from] std::io::Error),
-    #[error(transparent)]
-    Syntax(#[from] DecodeError),
+enum KubeconfigError {
     #[error("it has no {0}")]
     NoField(&'static str),
     #[error("its certificate-authority-data is no certificate in base64")]
@@ -56,7 +52,7 @@ pub(crate) fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Resu
     let present = yaml::decode(&present, &Limits::default()).map_err(|error| failed(error.into()))?.value;
     let cluster = |field: &'static str| {
         let found = present.pointer(&format!("/clusters/0/cluster/{field}")).and_then(Value::as_str);
-        found.map(str::to_owned).ok_or_else(|| failed(KubeconfigError::NoField(field)))
+        found.map(str::to_owned).ok_or_else(|| failed(KubeconfigError::NoField(field).into()))
     };
     let server = match &command.server {
         Some(server) => server.clone(),
@@ -67,7 +63,7 @@ pub(crate) fn kubeconfig(options: &Options, command: &KubeconfigCommand) -> Resu
     let authority = authority.ok().and_then(|bytes| String::from_utf8(bytes).ok());
     let kubeconfig = WrittenKubeconfig {
         server: &server,
-        authority_pem: &authority.ok_or_else(|| failed(KubeconfigError::NoAuthority))?,
+        authority_pem: &authority.ok_or_else(|| failed(KubeconfigError::NoAuthority.into()))?,
         user: &command.user,
         certificate_pem: &made.certificate_pem,
         key_pem: &made.key_pem,

@@ -6,14 +6,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use bytes::Bytes;
-use clients::{Bounds, CallFailure, Client, ClientSettings, SettingsError};
+use clients::{Bounds, Client, ClientSettings};
 use http::{Method, StatusCode};
 use registry_core::durable_file;
 use registry_core::rest::tokens::{TokenClaims, TokenObject};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::authentication::{TokenFileError, TokenTable, sign_offline};
+use crate::authentication::{TokenTable, sign_offline};
 use crate::options::{Options, ServiceAccountName, TokenCommand};
 use crate::pki::now;
 
@@ -22,27 +22,10 @@ use super::error::CommandError;
 /// Time that the server has to tell the uid of an account, and the size of its answer.
 const LOOKUP: Bounds = Bounds { timeout: Duration::from_secs(5), max_answer_bytes: 1024 * 1024 };
 
-/// Error of the question for the uid of an account, which the server has not answered.
+/// Error of the server's answer to the question for the uid of an account.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum LookupError {
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    #[error(transparent)]
-    Call(#[from] CallFailure),
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    #[error("its answer has no uid")]
-    NoUid,
-}
-
-/// Error of a file of tokens.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum TokenTableError {
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    #[error(transparent)]
-    Content(#[from] TokenFileError),
-}
+#[error("its answer has no uid")]
+struct NoUid;
 
 /// Prints a token.
 ///
@@ -72,7 +55,7 @@ async fn token(options: &Options, command: &TokenCommand) -> Result<String, Comm
 /// Asks the server in the data directory for the uid of an account.
 async fn uid_of(options: &Options, account: &ServiceAccountName) -> Result<String, CommandError> {
     let client = ClientSettings::from_kubeconfig(&options.kubeconfig_path()).and_then(Client::new);
-    let client = client.map_err(LookupError::from)?;
+    let client = client.map_err(|error| CommandError::Lookup(error.into()))?;
     let ServiceAccountName { namespace, name } = account;
     let path = format!("/api/v1/namespaces/{namespace}/serviceaccounts/{name}");
     let found = client.call(Method::GET, &path, Bytes::new(), LOOKUP).await;
@@ -81,9 +64,9 @@ async fn uid_of(options: &Options, account: &ServiceAccountName) -> Result<Strin
         Some(_) => CommandError::Refused(failure),
         None => CommandError::Lookup(failure.into()),
     })?;
-    let found: Value = serde_json::from_slice(&found).map_err(LookupError::from)?;
+    let found: Value = serde_json::from_slice(&found).map_err(|error| CommandError::Lookup(error.into()))?;
     let uid = found.pointer("/metadata/uid").and_then(Value::as_str);
-    Ok(uid.ok_or(LookupError::NoUid)?.to_owned())
+    Ok(uid.ok_or_else(|| CommandError::Lookup(NoUid.into()))?.to_owned())
 }
 
 fn service_account_token(

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use flowcontrol::{FlowControl, Mandatory};
+use futures::future::BoxFuture;
 use registry_core::context::ClusterPolicy;
 use registry_core::features::Feature;
-use registry_core::registry::LateResources;
+use registry_core::registry::{InstalledApi, LateResources};
 use resources::api::admissionregistration::{ResourceResolver, protect_parameters};
 use resources::api::apiextensions::CustomResourceController;
 use resources::api::apiregistration::CustomRegistration;
@@ -19,9 +20,10 @@ use resources::post_start::PostStartHook;
 
 use crate::admission::{AdmissionChain, ServedKinds};
 use crate::aggregator::{
-    Aggregation, Aggregator, PeerSetup, PeerTransport, Peering, Peers, RemoteApis, Transports,
+    Aggregation, AggregationSetup, Aggregator, PeerSetup, PeerTransport, Peering, Peers, RemoteApis,
 };
 use crate::api_client::leadership::LeadershipTimes;
+use crate::authorization::Authorization;
 use crate::controllers::{ControllerSetup, Controllers, Elections};
 use crate::filters::Filters;
 use crate::handlers::{Api, ApiConfig, ApiParts, ServedApi, WatchTimes};
@@ -29,9 +31,11 @@ use crate::health::{
     CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
 };
 use crate::options::{Controller, Options, StorageBackend};
+use crate::storage::Storages;
 use crate::zpages::Zpages;
 
-use super::builder::OpenedStores;
+use super::dependencies::ServerDependencies;
+use super::extension::MainCluster;
 use super::flow_schemas::FlowSchemaInformer;
 use super::long_requests::LongRequests;
 use super::opening::Opened;
@@ -39,6 +43,21 @@ use super::peer_leases::{PeerLease, StoredPeerLeases};
 use super::post_start::{PostStartHooks, ServerTasks, peer_address, server_facts};
 use super::renewal::ServingCertificateCheck;
 use super::{Handler, Lifecycle};
+
+/// The stores of all resources, and what they need themselves: the results of the first phase of the assembly.
+pub(super) struct OpenedStores {
+    pub(super) dependencies: ServerDependencies,
+    pub(super) authorization: Authorization,
+    pub(super) storages: Arc<Storages>,
+    /// The resources that are served.
+    pub(super) installed: Arc<InstalledApi>,
+    /// The resources that admission reads: the served ones, and resources of a main server.
+    pub(super) known: Arc<InstalledApi>,
+    /// A main server, and its kinds.
+    pub(super) main: Option<MainCluster>,
+    /// The tasks that follow the authentication of a main server, and the configuration of authorizers.
+    pub(super) following: Vec<BoxFuture<'static, ()>>,
+}
 
 /// A server that is being assembled.
 pub(super) struct Assembly<'a> {
@@ -166,12 +185,15 @@ impl<'a> Assembly<'a> {
     /// Returns the APIs of extension servers; `None` if there can be none.
     fn remote_apis(&mut self) -> Option<Arc<RemoteApis>> {
         let Opened { address, metrics, proxy_identity, .. } = self.opened;
-        let resolver = self.stores.dependencies.resolver.clone();
-        let transports = Transports::new(resolver, proxy_identity.clone(), *address);
-        let routes = self.options.aggregator.enable_aggregator_routing;
-        let stopping = self.lifecycle.stopping.clone();
-        let installed = &self.stores.installed;
-        let aggregation = Aggregation::new(installed, transports, routes, &self.served, metrics, stopping)?;
+        let setup = AggregationSetup {
+            resolver: self.stores.dependencies.resolver.clone(),
+            identity: proxy_identity.clone(),
+            own: *address,
+            routes_to_endpoints: self.options.aggregator.enable_aggregator_routing,
+            metrics,
+            shutdown: self.lifecycle.stopping.clone(),
+        };
+        let aggregation = Aggregation::new(setup, &self.stores.installed, &self.served)?;
         self.tasks.informers.extend(aggregation.informers);
         self.tasks.background.extend(aggregation.background);
         Some(aggregation.remote)

@@ -14,9 +14,7 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::{self, PemObject as _};
 use tokio::time::Instant;
 
-use crate::authentication::{
-    AuthenticationError, AuthoritySet, ClientTrust, FrontProxyNames, HeaderNamesError,
-};
+use crate::authentication::{AuthorityError, AuthoritySet, ClientTrust, FrontProxyNames, HeaderNamesError};
 use crate::options::{AuthenticationOptions, FrontProxyOptions};
 
 use crate::main_server::follow::follow;
@@ -70,7 +68,7 @@ enum MapError {
     #[error(transparent)]
     HeaderNames(#[from] HeaderNamesError),
     #[error(transparent)]
-    Authorities(#[from] AuthenticationError),
+    Authorities(#[from] AuthorityError),
 }
 
 // === impl AuthenticationConfig ===

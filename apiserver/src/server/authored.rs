@@ -12,8 +12,6 @@ use futures::future::BoxFuture;
 use registry_core::api::GroupResource;
 use registry_core::api::StatusError;
 #[cfg(feature = "embedded")]
-use registry_core::resource::Resource;
-#[cfg(feature = "embedded")]
 use registry_core::storage::embedded::backend::Backend;
 use resources::post_start::PostStartHook;
 use tokio::task::JoinSet;
@@ -22,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 use crate::admission::{AdmissionChain, MutatingAdmission, ValidatingAdmission};
 use crate::api_client::{ApiClient, LocalServer};
 
+use super::Handler;
 use super::extension::MainCluster;
-use super::{Handler, ServerBuilder};
 
 /// Time that work beside requests has to end when the server stops.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -43,10 +41,10 @@ pub struct ServerContext {
 /// The additions of an author.
 #[derive(Default)]
 pub(super) struct Authored {
-    mutating: Vec<MakeMutating>,
-    validating: Vec<MakeValidating>,
-    hooks: Vec<(&'static str, RunHook)>,
-    background: Vec<Work>,
+    pub(super) mutating: Vec<MakeMutating>,
+    pub(super) validating: Vec<MakeValidating>,
+    pub(super) hooks: Vec<(&'static str, RunHook)>,
+    pub(super) background: Vec<Work>,
     #[cfg(feature = "embedded")]
     pub(super) backends: HashMap<GroupResource, Arc<dyn Backend>>,
 }
@@ -81,61 +79,6 @@ struct AuthoredHook {
     name: &'static str,
     run: RunHook,
     context: ServerContext,
-}
-
-// === impl ServerBuilder ===
-
-impl ServerBuilder {
-    /// Adds a mutating admission plug-in. It runs after Kubernetes' own, for the kinds of this server, and operators can
-    /// disable it by its name. See [`admission`](crate::admission).
-    pub fn mutating_admission<P: MutatingAdmission>(
-        mut self,
-        make: impl FnOnce(&ServerContext) -> P + Send + 'static,
-    ) -> Self {
-        self.authored.mutating.push(Box::new(|context| Arc::new(make(context))));
-        self
-    }
-
-    /// Adds a validating admission plug-in. Otherwise like [`mutating_admission`](Self::mutating_admission).
-    pub fn validating_admission<P: ValidatingAdmission>(
-        mut self,
-        make: impl FnOnce(&ServerContext) -> P + Send + 'static,
-    ) -> Self {
-        self.authored.validating.push(Box::new(|context| Arc::new(make(context))));
-        self
-    }
-
-    /// Adds a task that runs once after the start, and again after each failure. The server is not ready before it succeeds:
-    /// health checks show it as `poststarthook/` and its name.
-    pub fn post_start_hook<F>(
-        mut self,
-        name: &'static str,
-        run: impl Fn(ServerContext) -> F + Send + Sync + 'static,
-    ) -> Self
-    where
-        F: Future<Output = Result<(), BoxError>> + Send + 'static,
-    {
-        self.authored.hooks.push((name, Box::new(move |context| Box::pin(run(context)))));
-        self
-    }
-
-    /// Adds work that runs beside requests, such as a controller. It has to end soon after
-    /// [`ServerContext::stopping`] is cancelled.
-    pub fn background<F>(mut self, work: impl FnOnce(ServerContext) -> F + Send + 'static) -> Self
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
-        self.authored.background.push(Box::new(move |context| Box::pin(work(context))));
-        self
-    }
-
-    /// Keeps the objects of a resource in a backend, instead of the store of the server: in a table, a directory, or another
-    /// API. In everything else they are as other objects. `R` is the version of the kind that is stored.
-    #[cfg(feature = "embedded")]
-    pub fn backend<R: Resource>(mut self, backend: impl Backend) -> Self {
-        self.authored.backends.insert(R::TYPE.resource().group_resource(), Arc::new(backend));
-        self
-    }
 }
 
 // === impl ServerContext ===

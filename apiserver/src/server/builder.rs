@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 #[cfg(feature = "embedded")]
 use registry_core::api::GroupResource;
 use registry_core::api::clock::Clock;
@@ -16,19 +15,21 @@ use crate::faults::Faults;
 #[cfg(feature = "embedded")]
 use crate::options::StorageChoice;
 use crate::options::{Options, ServedResources};
-use crate::server::error::ServerError;
 #[cfg(feature = "embedded")]
 use crate::storage::Backends;
 use crate::storage::Storages;
 
-use super::assembly::Assembly;
+use super::assembly::{Assembly, OpenedStores};
 use super::authored::Authored;
 use super::dependencies::ServerDependencies;
 use super::descriptors::Descriptors;
-use super::extension::{MainCluster, MainServer};
+use super::error::ServerError;
+use super::extension::MainServer;
 use super::opening::{Checked, Opened};
 use super::renewal::{CertificateRenewal, Presented};
 use super::{Lifecycle, Server, admission, definitions, kubeconfig, post_start};
+
+mod additions;
 
 /// Builds a server.
 #[derive(Default)]
@@ -46,22 +47,7 @@ pub struct ServerBuilder {
     host_name: Option<String>,
     /// `None` but in tests.
     faults: Option<Arc<Faults>>,
-    pub(super) authored: Authored,
-}
-
-/// The results of the first phase of the assembly.
-pub(super) struct OpenedStores {
-    pub(super) dependencies: ServerDependencies,
-    pub(super) authorization: Authorization,
-    pub(super) storages: Arc<Storages>,
-    /// The resources that are served.
-    pub(super) installed: Arc<InstalledApi>,
-    /// The resources that admission reads: the served ones, and resources of a main server.
-    pub(super) known: Arc<InstalledApi>,
-    /// A main server, and its kinds.
-    pub(super) main: Option<MainCluster>,
-    /// The tasks that follow the authentication of a main server, and the configuration of authorizers.
-    following: Vec<BoxFuture<'static, ()>>,
+    authored: Authored,
 }
 
 // === impl ServerBuilder ===

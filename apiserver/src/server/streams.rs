@@ -51,7 +51,7 @@ pub(super) struct ConnectionTasks {
     woken: Vec<usize>,
 }
 
-/// Where a stream runs, which is decided when its response begins, and its client's progress.
+/// The task that a stream runs on, which is decided when its response begins, and its client's progress.
 #[derive(Clone, Default)]
 pub(super) struct Placement(Arc<PlacementState>);
 
@@ -62,7 +62,7 @@ struct PlacementState {
     progress: Progress,
 }
 
-/// Where a stream settles.
+/// The task on which a stream settles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StreamPlace {
     /// A task of its own on the threads for long work.

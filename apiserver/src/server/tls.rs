@@ -16,7 +16,7 @@ use rustls::{
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use tokio_rustls::TlsAcceptor;
 
-use crate::authentication::{AuthoritySet, ClientTrust, Verifier};
+use crate::authentication::{AuthenticationError, AuthoritySet, ClientTrust, Verifier};
 use crate::options::{TlsOptions, TlsVersion};
 use crate::server::error::ServerError;
 
@@ -56,7 +56,7 @@ pub(super) fn server_tls(
     let provider = Arc::new(provider(options));
     // Clients choose their certificate by the names of authorities, those of proxies included.
     let all = [&identities.client_authorities[..], &identities.proxy_authorities].concat();
-    let Some(any) = Verifier::new(&all, &provider)? else {
+    let Some(any) = Verifier::new(&all, &provider).map_err(AuthenticationError::from)? else {
         return Err(rustls::Error::General("there is no client certificate authority".to_owned()).into());
     };
     let resolver = Arc::new(CertificatesByName::new(identities)?);
@@ -72,10 +72,11 @@ pub(super) fn server_tls(
     config.alpn_protocols.retain(|protocol| protocol != b"h2" || !options.disable_http2_serving);
     // Clients resume sessions without a signature, and the server keeps no state for them.
     config.ticketer = ring::Ticketer::new()?;
-    trust.replace_own(AuthoritySet {
+    let own = AuthoritySet {
         clients: identities.client_authorities.clone(),
         proxies: identities.proxy_authorities.clone(),
-    })?;
+    };
+    trust.replace_own(own).map_err(AuthenticationError::from)?;
     Ok(ServerTls { acceptor: TlsAcceptor::from(Arc::new(config)) })
 }
 

@@ -1,18 +1,15 @@
 //! Connections to etcd through a proxy.
 
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use clients::SettingsError;
 use clients::egress::Route;
-use clients::tls::{self, Trust};
+use clients::tls::client_config_from_files;
 use http::Uri;
 use registry_core::storage::etcd3::options::{ConnectEndpoint, EndpointStream};
 use rustls::ClientConfig;
-use rustls::client::ResolvesClientCert;
-use rustls::sign::SingleCertAndKey;
 
 use crate::options::EtcdConnection;
 
@@ -38,20 +35,8 @@ impl ProxiedEndpoints {
         if matches!(route, Route::Direct) || is_socket {
             return Ok(None);
         }
-        let read = |path: &Path| {
-            std::fs::read(path).map_err(|source| SettingsError::Unreadable { path: path.to_owned(), source })
-        };
-        let trust = match &connection.ca_file {
-            Some(path) => Trust::from_bundle(&read(path)?)?,
-            None => Trust::system(),
-        };
-        let shown: Option<Arc<dyn ResolvesClientCert>> = match &connection.client_files {
-            Some((chain, key)) => {
-                Some(Arc::new(SingleCertAndKey::from(tls::certified_key(&read(chain)?, &read(key)?)?)))
-            }
-            None => None,
-        };
-        let tls = tls::client_config(trust, shown, &[b"h2"]).map_err(SettingsError::Tls)?;
+        let identity = connection.client_files.as_ref().map(|(chain, key)| (chain.as_path(), key.as_path()));
+        let tls = client_config_from_files(connection.ca_file.as_deref(), identity, &[b"h2"])?;
         Ok(Some(Arc::new(Self { route: route.clone(), tls })))
     }
 }

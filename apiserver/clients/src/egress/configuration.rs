@@ -9,13 +9,11 @@ use http::Uri;
 use registry_core::api::FieldPath;
 use registry_core::api::validation::{ErrorList, FieldError};
 use registry_core::codec::configuration::{DecodingError, decode};
-use rustls::client::ResolvesClientCert;
-use rustls::sign::SingleCertAndKey;
 use serde::Deserialize;
 
 use super::{ConnectProxy, Egress, Route, Transport};
 use crate::SettingsError;
-use crate::tls::{self, Trust};
+use crate::tls::client_config_from_files;
 
 const VERSIONS: [&str; 2] = ["apiserver.k8s.io/v1beta1", "apiserver.k8s.io/v1alpha1"];
 const KIND: &str = "EgressSelectorConfiguration";
@@ -294,15 +292,8 @@ impl TlsConfiguration {
     }
 
     fn client(&self) -> Result<Arc<rustls::ClientConfig>, SettingsError> {
-        let read = |path: &str| {
-            std::fs::read(path).map_err(|source| SettingsError::Unreadable { path: path.into(), source })
-        };
-        let trust = match &*self.ca_bundle {
-            "" => Trust::system(),
-            path => Trust::from_bundle(&read(path)?)?,
-        };
-        let certified = tls::certified_key(&read(&self.client_cert)?, &read(&self.client_key)?)?;
-        let shown: Arc<dyn ResolvesClientCert> = Arc::new(SingleCertAndKey::from(certified));
-        tls::client_config(trust, Some(shown), &[b"http/1.1"]).map_err(SettingsError::Tls)
+        let authorities = Some(&self.ca_bundle).filter(|path| !path.is_empty()).map(Path::new);
+        let identity = (Path::new(&self.client_cert), Path::new(&self.client_key));
+        client_config_from_files(authorities, Some(identity), &[b"http/1.1"])
     }
 }

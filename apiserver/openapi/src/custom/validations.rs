@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::extensions::{self, INT_OR_STRING, is_set, is_true};
-use super::schema::{Levels, copy_generics, is_convertible};
+use super::structural::{Levels, copy_generics, is_convertible};
 
 /// The restrictions of one value.
 const SCALARS: [&str; 12] = [

@@ -51,7 +51,8 @@ fn start(mode: Mode, buffer: usize, batch: Option<BatchConfig>) -> (Arc<Scripted
     let backend = Arc::new(Scripted::default());
     let metrics = ServerMetrics::new().unwrap();
     let faults = Faults::new(metrics.audit().clone());
-    let sink = Sink::start(backend.clone(), mode, buffer, batch, 1, faults).unwrap();
+    let settings = SinkSettings { mode, buffer_size: buffer, batch, concurrency: 1 };
+    let sink = Sink::start(backend.clone(), settings, faults).unwrap();
     (backend, sink, metrics)
 }
 

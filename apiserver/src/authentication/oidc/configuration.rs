@@ -28,7 +28,7 @@ pub(in crate::authentication) struct AuthenticationConfiguration {
     pub(in crate::authentication) anonymous: Option<AnonymousConfig>,
 }
 
-/// Which requests are accepted without credentials.
+/// The requests that are accepted without credentials.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(in crate::authentication) struct AnonymousConfig {

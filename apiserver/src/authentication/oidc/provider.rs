@@ -49,7 +49,7 @@ struct Inner {
     /// The URL of the keys, as far as it is known.
     keys_url: ArcSwapOption<String>,
     keys: ArcSwapOption<Keys>,
-    /// When the keys were last fetched for a token; held while they are fetched.
+    /// The time of the last fetch of the keys for a token; held while they are fetched.
     fetched: Mutex<Fetched>,
     metrics: IssuerMetrics,
     /// The hash of the keys, for metrics.

@@ -43,7 +43,7 @@ pub(in crate::authentication) struct IssuerRules {
     environments: Arc<Environments>,
 }
 
-/// Where a part of the user comes from.
+/// The source of a part of the user.
 #[derive(Debug)]
 pub(super) enum Mapping {
     Claim { name: String, prefix: String },

@@ -28,7 +28,7 @@ pub(super) struct BoundObjects {
     stores: Stores,
 }
 
-/// Which object it is, and until when: all that tokens depend on.
+/// The identity of an object and its end: all that tokens depend on.
 #[derive(Debug, Deserialize)]
 pub(super) struct Identity {
     /// `metadata.uid`.

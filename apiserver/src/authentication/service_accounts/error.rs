@@ -3,8 +3,6 @@
 use registry_core::api::StatusError;
 use registry_core::api::go_text::quoted;
 
-use super::legacy_token::INVALID_SINCE;
-
 /// Error of a service account's token that is not, or no longer, valid. The texts are Kubernetes'.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum TokenError {
@@ -46,8 +44,8 @@ pub(super) enum TokenError {
     LegacyAccountUid { uid: String, claimed: String },
     #[error(
         "the token in secret {namespace}/{secret} for service account {namespace}/{account} has been marked invalid. Use \
-         tokens from the TokenRequest API or manually created secret-based tokens, or remove the '{INVALID_SINCE}' label \
+         tokens from the TokenRequest API or manually created secret-based tokens, or remove the '{label}' label \
          from the secret to temporarily allow use of this token"
     )]
-    MarkedInvalid { namespace: String, secret: String, account: String },
+    MarkedInvalid { namespace: String, secret: String, account: String, label: &'static str },
 }

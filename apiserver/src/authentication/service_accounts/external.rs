@@ -63,7 +63,7 @@ pub(crate) struct ExternalSigner {
 struct Shared {
     grpc: UnixGrpc,
     keys: ArcSwap<KeySet>,
-    /// When the keys were last fetched for a token; held while they are fetched.
+    /// The time of the last fetch of the keys for a token; held while they are fetched.
     fetched: Mutex<Option<Instant>>,
     metrics: ExternalSignerMetrics,
 }

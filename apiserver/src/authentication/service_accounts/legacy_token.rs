@@ -23,7 +23,7 @@ use crate::authentication::jwt::Unverified;
 /// The issuer of all legacy tokens.
 const ISSUER: &str = "kubernetes/serviceaccount";
 /// The label of a Secret whose token was invalidated because it was not used for a long time.
-pub(super) const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
+const INVALID_SINCE: &str = "kubernetes.io/legacy-token-invalid-since";
 
 /// The claims of a legacy token.
 #[derive(Debug, Deserialize)]
@@ -119,6 +119,7 @@ impl LegacyClaims {
             namespace: namespace.clone(),
             secret: secret_name.clone(),
             account: account_name.clone(),
+            label: INVALID_SINCE,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which nodes an object belongs to: those of the pods that refer to it, directly or through a claim and its volume.
+//! The nodes that an object belongs to: those of the pods that refer to it, directly or through a claim and its volume.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

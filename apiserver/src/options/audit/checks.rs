@@ -1,8 +1,10 @@
 //! Validation of the audit flags, with Kubernetes' messages.
 
+use registry_core::api::go_text::aggregate;
+
 use super::{
-    AuditLogOptions, AuditOptions, AuditWebhookOptions, BatchConfig, FORMATS, MODES, Mode, OptionsError,
-    UnknownName, VERSION,
+    AuditLogOptions, AuditOptions, AuditWebhookOptions, BatchConfig, FORMATS, MODES, Mode, UnknownName,
+    VERSION,
 };
 
 /// A value that a flag of audit cannot have. Not retryable.
@@ -63,6 +65,11 @@ pub enum AuditFault {
     },
 }
 
+/// Error of the flags of audit, with all reasons. Not retryable.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", aggregate(.0))]
+pub struct AuditFaults(pub Vec<AuditFault>);
+
 /// The sizes of one backend.
 struct Sizes<'a> {
     plugin: &'static str,
@@ -85,7 +92,7 @@ impl AuditOptions {
     ///
     /// # Errors
     /// Fails with all reasons.
-    pub(crate) fn validate(&self) -> Result<(), OptionsError> {
+    pub(crate) fn validate(&self) -> Result<(), AuditFaults> {
         let mut errors = Vec::new();
         if self.log.audit_log_path.is_some() {
             self.log.check(&mut errors);
@@ -93,7 +100,7 @@ impl AuditOptions {
         if self.webhook.audit_webhook_config_file.is_some() {
             self.webhook.check(&mut errors);
         }
-        if errors.is_empty() { Ok(()) } else { Err(OptionsError::Audit(errors)) }
+        if errors.is_empty() { Ok(()) } else { Err(AuditFaults(errors)) }
     }
 }
 

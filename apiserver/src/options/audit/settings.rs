@@ -17,7 +17,7 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownName(pub String);
 
-/// Which events are delivered together, and how often.
+/// The events that are delivered together, and how often.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BatchConfig {
     /// Maximum number of queued events.
@@ -48,7 +48,7 @@ pub enum LogFormat {
     Legacy,
 }
 
-/// When a file is replaced, and which former ones are kept.
+/// The size of a file that is replaced, and the former files that are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Retention {
     /// Maximum size of a file; `None` is no limit.

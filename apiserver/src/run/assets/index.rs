@@ -38,7 +38,8 @@ impl Index {
     /// Fails if the file is no index, or cannot be read.
     pub(super) fn open(path: PathBuf) -> Result<Self, CommandError> {
         let releases = match std::fs::read(&path) {
-            Ok(text) => read(&text).map_err(|source| CommandError::Index { path: path.clone(), source })?,
+            Ok(text) => read(&text)
+                .map_err(|error| CommandError::Index { path: path.clone(), source: error.into() })?,
             Err(error) if error.kind() == ErrorKind::NotFound => Releases::new(),
             Err(source) => return Err(CommandError::Read { path, source }),
         };
@@ -58,7 +59,7 @@ impl Index {
 
 /// Error of a file that is no index.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum IndexError {
+enum IndexError {
     #[error(transparent)]
     Syntax(#[from] DecodeError),
     #[error("it is no index of archives")]

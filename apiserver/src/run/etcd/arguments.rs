@@ -78,7 +78,7 @@ pub(super) struct Arguments {
 
 /// Error of a command line of etcd.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum ArgumentsError {
+pub(super) enum ArgumentsError {
     #[error("{} is not UTF-8", .0.display())]
     NoText(OsString),
     #[error("'{0}' is not a valid flag: see etcd --help")]

@@ -13,7 +13,7 @@ const LENGTH_BYTES: usize = size_of::<u32>();
 /// Builds a row.
 pub(super) struct RowBuilder {
     bytes: Vec<u8>,
-    /// Where the current piece begins, with its length.
+    /// The beginning of the current piece, and its length.
     piece_at: usize,
 }
 
