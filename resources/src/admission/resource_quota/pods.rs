@@ -9,6 +9,7 @@ use registry_core::api::Object;
 use registry_core::schema::Quantity;
 use resource_views::core::v1::Pod;
 
+use crate::api::core::pod_spec::resource_names;
 use crate::api::core::pod_spec::totals::{self, Amounts};
 
 /// The names of pods' usage, beside huge pages and extended resources.
@@ -42,8 +43,7 @@ pub(super) fn counts(name: &str) -> bool {
 /// Whether a name in a quota is about an extended resource: `requests.example.com/gpu`.
 pub(super) fn is_extended(name: &str) -> bool {
     let Some(resource) = name.strip_prefix("requests.") else { return false };
-    let is_native = !resource.contains('/') || resource.contains("kubernetes.io/");
-    !is_native || resource.starts_with(CLASS_PREFIX)
+    !resource_names::is_native(resource) || resource.starts_with(CLASS_PREFIX)
 }
 
 /// Returns the usage of a pod beside its count: none if it is over.

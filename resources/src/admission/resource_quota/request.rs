@@ -114,11 +114,10 @@ impl<'a> Request<'a> {
     }
 
     fn check_negative(&self) -> Result<(), StatusError> {
-        let is_negative = |amount: &Quantity| amount.compare(&Quantity::whole(0)).is_lt();
         let negative: Vec<&str> = self
             .usage
             .iter()
-            .filter(|(_, amount)| is_negative(amount))
+            .filter(|(_, amount)| amount.is_negative())
             .map(|(name, _)| name.as_str())
             .collect();
         if negative.is_empty() {

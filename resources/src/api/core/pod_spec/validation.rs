@@ -35,9 +35,7 @@ use resource_claims::ClaimNames;
 use volumes::Volumes;
 
 pub(crate) use options::Options;
-pub(crate) use resources::{
-    check_any_name, check_container_name, check_overhead, check_quantity, is_of_pods, may_overcommit,
-};
+pub(crate) use resources::{check_overhead, check_quantity};
 pub(crate) use scheduling::check_tolerations;
 pub(crate) use volumes::claim_template::check_metadata as check_claim_metadata;
 pub(crate) use volumes::shares::check_driver_name;

@@ -9,7 +9,6 @@ pub(crate) mod shares;
 use std::collections::{HashMap, HashSet};
 
 use registry_core::api::validation::{ErrorList, names};
-use registry_core::schema::Quantity;
 use resource_views::core::v1::{
     EmptyDirVolumeSource, EphemeralVolumeSource, ImageVolumeSource, PersistentVolumeClaimVolumeSource, Volume,
 };
@@ -134,7 +133,7 @@ fn check_created_claim(name: &Text<'_, '_>, pod: Option<&str>, errors: &mut Erro
 fn check_empty_directory(directory: &EmptyDirVolumeSource<'_, '_>, errors: &mut ErrorList) {
     let limit = directory.size_limit();
     let quantity = limit.quantity();
-    if quantity.is_some_and(|quantity| quantity.compare(&Quantity::whole(0)).is_lt()) {
+    if quantity.is_some_and(|quantity| quantity.is_negative()) {
         errors.push(limit.forbidden("SizeLimit field must be a valid resource quantity"));
     }
 }
