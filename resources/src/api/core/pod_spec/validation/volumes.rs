@@ -14,7 +14,7 @@ use resource_views::core::v1::{
 };
 use resource_views::{List, Text};
 
-use super::{Options, containers, text_rules};
+use super::{Options, text_rules};
 use crate::support::choice::Choice;
 
 pub(super) use projected::has_non_local_token_path;
@@ -156,5 +156,5 @@ fn check_image(image: &ImageVolumeSource<'_, '_>, options: &Options, errors: &mu
     if options.is_pod {
         image.reference().check_present(errors);
     }
-    image.pull_policy().check_word(containers::PULL_POLICIES, errors);
+    text_rules::check_pull_policy(&image.pull_policy(), errors);
 }
