@@ -51,8 +51,7 @@ fn sign<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
 }
 
 fn whole(quantity: &Quantity) -> Option<i64> {
-    let nanos = quantity.nanos()?;
-    (nanos % ONE == 0).then(|| i64::try_from(nanos / ONE).ok())?
+    quantity.value().filter(|_| quantity.is_whole()).and_then(|value| i64::try_from(value).ok())
 }
 
 fn as_integer<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {

@@ -8,7 +8,6 @@ use resource_views::{List, Quantity as Amount, View};
 
 /// Maximum number of values that a policy lists.
 const MAX_VALUES: usize = 10;
-const NANOS: i128 = 1_000_000_000;
 
 /// Checks the request policy of a capacity; only a device that can be allocated several times may have one.
 pub(super) fn check(capacity: &DeviceCapacity<'_, '_>, is_shared: bool, errors: &mut ErrorList) {
@@ -53,9 +52,7 @@ fn shown(field: &View<'_, '_>, value: &Quantity, detail: String) -> FieldError {
 
 /// Returns the value as an integer, rounded up, as it is compared.
 fn whole(value: &Quantity) -> i128 {
-    value
-        .nanos()
-        .map_or(i128::MAX, |nanos| nanos.div_euclid(NANOS) + i128::from(nanos.rem_euclid(NANOS) != 0))
+    value.value().unwrap_or(i128::MAX)
 }
 
 fn check_values(default: &Quantity, total: &Quantity, values: &List<Amount<'_, '_>>, errors: &mut ErrorList) {
@@ -77,7 +74,7 @@ fn check_values(default: &Quantity, total: &Quantity, values: &List<Amount<'_, '
             }
             has_default |= this.compare(default).is_eq();
         }
-        let key = |value: &Amount<'_, '_>| quantity(value).map(|value| whole(&value)).unwrap_or_default();
+        let key = |value: &Amount<'_, '_>| value.quantity().map(|value| whole(&value)).unwrap_or_default();
         values.check_unique(key, |value| FieldError::duplicate(value.path(), key(value).to_string()), errors);
     }
     if !has_default {

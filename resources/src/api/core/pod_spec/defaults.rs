@@ -89,14 +89,13 @@ fn round_resources(mut resources: ResourceRequirementsMut<'_>) {
 }
 
 fn round_up(amounts: &mut Fields) {
-    const NANOS: i128 = 1_000_000;
+    const NANOS_IN_THOUSANDTH: i128 = 1_000_000;
     for amount in amounts.values_mut() {
         // Amounts in canonical form show that they are finer.
         let is_fine = amount.as_str().is_some_and(|text| text.ends_with(['n', 'u']));
         let Some(quantity) = Amount::from_value(amount).quantity().filter(|_| is_fine) else { continue };
-        if let Some(nanos) = quantity.nanos() {
-            let rounded = nanos.div_euclid(NANOS) + i128::from(nanos.rem_euclid(NANOS) != 0);
-            *amount = quantity.with_nanos(rounded * NANOS).to_string().into();
+        if let Some(thousandths) = quantity.milli_value() {
+            *amount = quantity.with_nanos(thousandths * NANOS_IN_THOUSANDTH).to_string().into();
         }
     }
 }

@@ -13,8 +13,6 @@ use crate::api::core::pod_spec::resource_names::{
 };
 use crate::api::core::pod_spec::totals::{self, Amounts};
 
-const NANOS: i128 = 1_000_000_000;
-
 /// The names of resources that a holder of amounts can have.
 #[derive(Clone, Copy)]
 enum Holder {
@@ -151,24 +149,14 @@ pub(crate) fn check_quantity(name: &str, amount: &Amount<'_, '_>, errors: &mut E
 
 /// Whether there are thousandths, after rounding up to them.
 pub(in crate::api::core::pod_spec) fn has_fraction(quantity: &Quantity) -> bool {
-    const NANOS_IN_THOUSANDTH: i128 = NANOS / 1_000;
-    let Some(nanos) = quantity.nanos() else { return !quantity.is_whole() };
-    let rounds_up = nanos > 0 && nanos % NANOS_IN_THOUSANDTH != 0;
-    (nanos / NANOS_IN_THOUSANDTH + i128::from(rounds_up)) % 1_000 != 0
-}
-
-/// Returns the number, rounded up.
-fn rounded_up(quantity: &Quantity) -> Option<i128> {
-    let nanos = quantity.nanos()?;
-    let rounds_up = nanos > 0 && nanos % NANOS != 0;
-    Some(nanos / NANOS + i128::from(rounds_up))
+    quantity.milli_value().map_or(!quantity.is_whole(), |thousandths| thousandths % 1_000 != 0)
 }
 
 /// Whether an amount of huge pages is a multiple of the size of a page.
 fn is_divisible(name: &str, amount: &Quantity) -> bool {
     let Some(size) = name.strip_prefix(HUGE_PAGES) else { return true };
     let Some(size) = Quantity::parse(size).ok().filter(|size| !has_fraction(size)) else { return false };
-    match (rounded_up(amount), rounded_up(&size)) {
+    match (amount.value(), size.value()) {
         (Some(amount), Some(size)) => size > 0 && amount % size == 0,
         _ => false,
     }
