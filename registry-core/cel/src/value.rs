@@ -1,4 +1,13 @@
 //! Values of expressions. Those that come from an object borrow its JSON tree.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `refusal` | the types of values, in messages |
+//! | `compare` | equality and order |
+//! | `json` | JSON as values, and values as JSON |
+//! | `print` | values as texts |
+//! | `foreign` | values of types that only functions know: quantities, URLs, addresses, versions, authorizers |
+//! | `time` | points and spans of time |
 
 pub use crate::evaluation_error::EvaluationError;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Values of types that only functions know.
 //!
-//! They contain nothing of the language: each type knows how its texts are read, written and compared.
+//! Each type knows how its texts are read, written and compared, for the functions of the library.
 
 use std::fmt;
 use std::net::IpAddr;
