@@ -63,7 +63,7 @@ impl<'c> Call<'_, 'c> {
     /// The argument at a place, if it is of a type that only functions know.
     fn foreign(&self, place: usize) -> Option<&'c Foreign> {
         match self.args.get(place)? {
-            Value::Foreign(foreign) => Some(foreign),
+            Value::Foreign(foreign) => Some(foreign.as_ref()),
             _ => None,
         }
     }
