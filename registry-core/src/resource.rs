@@ -4,6 +4,23 @@
 //! that the derive generates. [`ResourceType`] is the form that the engine uses: it is created from a description when
 //! the storage map is installed, or at run time, so that one engine serves every resource, however it was declared.
 //! [`ResourceProperties`] is the data that both consist of, apart from constructors and what these make.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`testing`] | checks for authors that a conversion is lossless |
+//! | `declaration` | checks of a declaration against its schema |
+//! | `description` | the constant form |
+//! | `versions` | the served versions of a stored kind |
+//! | [`conversion`] | the conversion between a version and the stored one |
+//! | `properties` | the properties that are plain data |
+//! | `write_rules` | the rules of writes that are constants |
+//! | `columns`, `cell` | the columns of tables, and their cells |
+//! | `schema_rules` | the validation that a schema describes |
+//! | `strategy` | the rules of creating, updating and deleting objects |
+//! | `gated` | fields that exist only while a feature is enabled |
+//! | `typed` | objects as the structs of authors |
+//! | `extract` | the attributes of stored bytes |
+//! | [`field`](mod@field) | access to a path of typed fields |
 
 use std::borrow::Cow;
 use std::fmt;
@@ -31,6 +48,7 @@ mod gated;
 mod properties;
 mod schema_rules;
 mod strategy;
+pub mod testing;
 pub(crate) mod typed;
 mod versions;
 mod write_rules;
@@ -39,7 +57,8 @@ pub use cell::{Cell, CellValue, TableCell, duration_text};
 pub use columns::{
     Column, ColumnFormat, ColumnType, RowCondition, RowConditionType, TableColumn, TableColumns,
 };
-pub use description::ResourceDescription;
+pub(crate) use description::same_bytes;
+pub use description::{ConversionDescription, ResourceDescription};
 pub use gated::GatedField;
 pub use properties::ResourceProperties;
 pub use schema_rules::SchemaRules;

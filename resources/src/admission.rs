@@ -1,5 +1,26 @@
 //! Admission plug-ins for concrete resources.
 //!
+//! Plug-ins read other objects only through the stores of the installed resources; the plug-ins of resources that are not
+//! served are left out. A configuration is checked as a whole before the server starts.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `configuration` | the file of `--admission-control-config-file`, with the settings of the plug-ins |
+//! | `nodes` | the rights of nodes, and their first taint |
+//! | `certificates` | the rights to approve and sign certificates |
+//! | `pods` | the contents of pods |
+//! | `placement` | node selectors, tolerations and topology of pods |
+//! | `network` | services and ingresses |
+//! | `resource_quota` | quotas |
+//! | `storage` | volumes, claims and their classes |
+//! | `event_rate_limit` | the rate of events |
+//! | `namespaces` | writes to namespaces that do not exist |
+//! | `owner_references` | rights on the owners of objects |
+//! | `always` | a plug-in that refuses every write, for tests of clients |
+//! | `without_effect` | the names of plug-ins for kinds that are off by default |
+//! | `settings_error` | the errors of the settings of plug-ins |
+//! | `refusal` | the errors of refused writes |
+//!
 //! Kubernetes concept: [admission
 //! controllers](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 

@@ -1,5 +1,7 @@
-//! Helpers that the API groups share: reading and writing other objects, defaulting, field errors, and table cells.
+//! Helpers that the API groups share: reading and writing other objects, defaulting, rules of values, field errors, and table
+//! cells. They know no kind, and, except `field`, which shows values by `go_text` and `semantic`, not each other.
 
+pub(crate) mod address;
 pub(crate) mod amount;
 pub(crate) mod bootstrap_objects;
 pub(crate) mod choice;

@@ -77,14 +77,13 @@ impl MatchConditions {
         compiler: &mut ExpressionCompiler,
         has_params: bool,
     ) -> Self {
-        let uses = Uses { params: has_params, authorizer: true, patches: false };
+        let uses = Uses { age: Age::Stored, params: has_params, authorizer: true, patches: false };
         let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
         let compiled: Vec<Condition> = conditions
             .map(|condition| {
                 let text = |name: &str| condition.get(name).and_then(Value::as_str).unwrap_or_default();
                 let expression = text("expression").to_owned();
-                let program =
-                    compiler.compile(&expression, Returns::Bool, (uses, Age::Stored), &Budget::unlimited());
+                let program = compiler.compile(&expression, Returns::Bool, uses, &Budget::unlimited());
                 Condition { name: text("name").to_owned(), expression, program }
             })
             .collect();

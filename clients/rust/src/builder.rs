@@ -20,10 +20,28 @@ pub struct TestServerBuilder {
     definitions: Definitions,
 }
 
+// === impl TestServer: starting ===
+
+impl TestServer {
+    /// Starts a server with the default configuration: it keeps its objects in memory, and its controllers run. It is ready when
+    /// this returns.
+    ///
+    /// # Errors
+    /// Fails if the server does not start.
+    pub async fn start() -> Result<Self, StartError> {
+        Self::builder().start().await
+    }
+
+    /// Returns a builder of a server.
+    pub fn builder() -> TestServerBuilder {
+        TestServerBuilder::new()
+    }
+}
+
 // === impl TestServerBuilder ===
 
 impl TestServerBuilder {
-    pub(crate) fn new() -> Self {
+    fn new() -> Self {
         let (faults, clock) = (Arc::<Faults>::default(), Clock::adjustable());
         let inner = apiserver::testing::TestServer::builder().memory();
         let inner = inner.faults(faults.clone()).clock(clock.clone());

@@ -30,6 +30,17 @@
 //!
 //! The feature `kube` adds `TestServer::client` and the like, for the version of kube that this crate depends on. Without it,
 //! every client can be used through a kubeconfig.
+//!
+//! Modules depend only on modules below them in this list:
+//!
+//! | module | contents |
+//! |---|---|
+//! | `builder` | configures and starts a server |
+//! | `definitions` | creates definitions of custom resources |
+//! | `user` | users with certificates and roles |
+//! | `server` | a running server |
+//! | `client` | clients of kube-rs |
+//! | `error` | the errors |
 
 mod builder;
 mod definitions;

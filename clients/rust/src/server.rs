@@ -7,7 +7,7 @@ use std::time::Duration;
 use registry_core::api::clock::Clock;
 use serde_json::Value;
 
-use crate::{Faults, RequestError, Snapshot, SnapshotError, StartError, TestServerBuilder, User, Verb};
+use crate::{Faults, RequestError, Snapshot, SnapshotError, StartError, Verb};
 
 /// A running server, with the rights of an administrator. Dropping it ends it, and removes its temporary directory;
 /// [`stop`](Self::stop) also waits until it has ended.
@@ -23,20 +23,6 @@ pub struct TestServer {
 // === impl TestServer ===
 
 impl TestServer {
-    /// Starts a server with the default configuration: it keeps its objects in memory, and its controllers run. It is ready when
-    /// this returns.
-    ///
-    /// # Errors
-    /// Fails if the server does not start.
-    pub async fn start() -> Result<Self, StartError> {
-        Self::builder().start().await
-    }
-
-    /// Returns a builder of a server.
-    pub fn builder() -> TestServerBuilder {
-        TestServerBuilder::new()
-    }
-
     pub(crate) async fn over(
         inner: apiserver::testing::TestServer,
         faults: Arc<Faults>,
@@ -80,11 +66,6 @@ impl TestServer {
     /// Returns the certificate authority (PEM) that clients verify the server with.
     pub fn ca_pem(&self) -> &str {
         self.inner.ca_pem()
-    }
-
-    /// Returns a user of this name, who may do what every authenticated user may, until it is bound to a role.
-    pub fn user(&self, name: impl Into<String>) -> User<'_> {
-        User::new(self, name.into())
     }
 
     /// Sends a request, with a JSON body unless it is `null`, and returns the answer.

@@ -27,13 +27,18 @@ struct Binding {
     namespace: Option<String>,
 }
 
+// === impl TestServer: users ===
+
+impl TestServer {
+    /// Returns a user of this name, who may do what every authenticated user may, until it is bound to a role.
+    pub fn user(&self, name: impl Into<String>) -> User<'_> {
+        User { server: self, name: name.into(), groups: Vec::new(), bindings: Vec::new() }
+    }
+}
+
 // === impl User ===
 
-impl<'s> User<'s> {
-    pub(crate) fn new(server: &'s TestServer, name: String) -> Self {
-        Self { server, name, groups: Vec::new(), bindings: Vec::new() }
-    }
-
+impl User<'_> {
     /// Adds the user to a group. Members of `system:masters` may do everything.
     pub fn in_group(mut self, group: impl Into<String>) -> Self {
         self.groups.push(group.into());

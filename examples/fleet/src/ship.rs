@@ -5,7 +5,10 @@ use registry_derive::Resource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::arrival::Arrival;
+pub mod arrival;
+pub mod port;
+
+use arrival::Arrival;
 
 /// A ship of the fleet.
 #[derive(Resource, Serialize, Deserialize, JsonSchema, Clone, Debug, Default)]

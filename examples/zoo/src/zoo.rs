@@ -2,4 +2,3 @@
 
 pub mod enclosure;
 pub mod enclosure_v1beta1;
-pub mod handover;

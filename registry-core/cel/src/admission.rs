@@ -39,6 +39,8 @@ pub const MATCH_CONDITIONS_COST_BUDGET: u64 = super::RUNTIME_COST_BUDGET / 4;
 /// The features that an expression may use in addition to the object and the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Uses {
+    /// The functions: those of the release in which the expression was written.
+    pub age: Age,
     /// Parameters.
     pub params: bool,
     /// The authorizer.
@@ -64,12 +66,13 @@ pub enum Returns {
     JsonPatches,
 }
 
-/// Since when an expression is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The time since which an expression exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Age {
     /// It was stored before, and may use everything.
     Stored,
     /// It is written now, and may use what the previous version of Kubernetes knows too.
+    #[default]
     New,
 }
 
@@ -95,8 +98,8 @@ pub enum ExpressionError {
 /// Compiles expressions over the variables of admission.
 #[derive(Debug)]
 pub struct ExpressionCompiler {
-    stored: [Option<Environment>; 8],
-    new: [Option<Environment>; 8],
+    /// The environments by the bits of [`Uses`].
+    environments: [Option<Environment>; 16],
     /// The type of the variables so far; `None` if there cannot be any.
     variables: Option<Arc<ObjectType>>,
     compiled: CompositedVariables,
@@ -133,8 +136,7 @@ impl ExpressionCompiler {
     /// A compiler of expressions that cannot use variables of a policy.
     pub fn new() -> Self {
         Self {
-            stored: Default::default(),
-            new: Default::default(),
+            environments: Default::default(),
             variables: None,
             compiled: CompositedVariables::default(),
             overwritten: None,
@@ -165,21 +167,21 @@ impl ExpressionCompiler {
         &mut self,
         source: &str,
         returns: Returns,
-        (uses, age): (Uses, Age),
+        uses: Uses,
         budget: &Budget,
     ) -> Result<Program, ExpressionError> {
-        let program = self.environment(uses, age).compile(source, budget)?;
+        let program = self.environment(uses).compile(source, budget)?;
         returns.check(program.output_type())?;
         self.compiled.check_depth(&program)?;
         Ok(program)
     }
 
-    /// Checks the types of an expression.
+    /// Checks the types of an expression, which may use the functions of any age.
     ///
     /// # Errors
     /// Fails if it has errors.
     pub fn check_types(&mut self, source: &str, uses: Uses) -> Result<Type, CompileErrors> {
-        match self.environment(uses, Age::Stored).compile(source, &Budget::unlimited()) {
+        match self.environment(Uses { age: Age::Stored, ..uses }).compile(source, &Budget::unlimited()) {
             Ok(program) => Ok(program.output_type().clone()),
             Err(CompileFailure::Errors(errors)) => Err(errors),
             // Constants are not evaluated to check types.
@@ -195,10 +197,10 @@ impl ExpressionCompiler {
         &mut self,
         name: &str,
         source: &str,
-        (uses, age): (Uses, Age),
+        uses: Uses,
         budget: &Budget,
     ) -> Result<(), ExpressionError> {
-        let result = self.compile(source, Returns::Any, (uses, age), budget);
+        let result = self.compile(source, Returns::Any, uses, budget);
         let of = result.as_ref().map_or(Type::Dyn, |program| kept_type(program.output_type()));
         self.declare_variable(name, &of);
         let failure = result.as_ref().err().cloned();
@@ -210,7 +212,7 @@ impl ExpressionCompiler {
     pub fn declare_variable(&mut self, name: &str, of: &Type) {
         let Some(variables) = &self.variables else { return };
         let variables = Arc::new(variables.with_further_field(name, DeclType::from_type(kept_type(of))));
-        for environment in self.stored.iter_mut().chain(&mut self.new).flatten() {
+        for environment in self.environments.iter_mut().flatten() {
             environment.set_type(VARIABLES, Type::Object(Arc::clone(&variables)));
         }
         self.variables = Some(variables);
@@ -221,17 +223,17 @@ impl ExpressionCompiler {
         self.compiled
     }
 
-    fn environment(&mut self, uses: Uses, age: Age) -> &Environment {
-        let place =
-            usize::from(uses.params) | usize::from(uses.authorizer) << 1 | usize::from(uses.patches) << 2;
-        let (environments, base) = match age {
-            Age::Stored => (&mut self.stored, &*STORED),
-            Age::New => (&mut self.new, &*NEW),
+    fn environment(&mut self, uses: Uses) -> &Environment {
+        let (is_new, base) = match uses.age {
+            Age::Stored => (false, &*STORED),
+            Age::New => (true, &*NEW),
         };
+        let bits = [uses.params, uses.authorizer, uses.patches, is_new];
+        let place = bits.iter().fold(0, |place, bit| place << 1 | usize::from(*bit));
         let variables = self.variables.as_ref();
         let overwritten = self.overwritten.as_ref();
-        // The place has three bits.
-        let Some(environment) = environments.get_mut(place) else { return base };
+        // The place has four bits.
+        let Some(environment) = self.environments.get_mut(place) else { return base };
         environment.get_or_insert_with(|| extended(base, uses, variables, overwritten))
     }
 }

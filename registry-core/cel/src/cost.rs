@@ -1,11 +1,17 @@
 //! The least and the greatest cost of evaluations, estimated from declared sizes as cel-go and Kubernetes estimate it.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `estimate` | the costs of expressions from the costs of their parts |
+//! | `calls` | the costs of calls from the sizes of their operands |
+//! | `sizes` | the sizes of expressions |
 
 use super::checker::Checked;
-use super::syntax::ast::ExprId;
-use super::types::{DeclType, Type};
+use super::types::DeclType;
 
 mod calls;
 mod estimate;
+mod sizes;
 
 /// A cost range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,29 +79,4 @@ impl CostEstimate {
     pub(crate) fn union(self, other: Self) -> Self {
         Self { min: self.min.min(other.min), max: self.max.max(other.max) }
     }
-}
-
-/// An argument of a call, for the purpose of estimates.
-#[derive(Clone, Debug)]
-pub(crate) struct CostNode<'e> {
-    pub(crate) path: Path<'e>,
-    pub(crate) type_of: Type,
-    pub(crate) expr: Option<ExprId>,
-    pub(crate) size: Option<SizeEstimate>,
-}
-
-/// The position of an expression's value in the declared types.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Path<'e> {
-    /// The expression starts at no variable.
-    Empty,
-    /// The declared type of the value; `None` beyond the declared types.
-    At(Option<&'e DeclType>),
-}
-
-/// The cost of a call and the size of its result.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CallEstimate {
-    pub(crate) cost: CostEstimate,
-    pub(crate) size: Option<SizeEstimate>,
 }

@@ -15,7 +15,9 @@
 //! | `program` | expressions planned for evaluation |
 //! | `cost` | estimates of costs, before evaluation |
 //! | `checker` | the type checker |
-//! | `library`, `value`, `budget`, `evaluation_error` | the functions, the values, the costs and the errors of an evaluation |
+//! | `library` | the functions |
+//! | `value` | the values |
+//! | `budget`, `evaluation_error` | the costs and the errors of an evaluation |
 //! | `declarations` | the signatures of functions |
 //! | `types`, `field_names` | types; names of fields as identifiers |
 //! | `syntax` | the parser |
@@ -59,15 +61,14 @@ pub use declarations::{Libraries, Library};
 pub use environment::{CompileFailure, Environment, overloads};
 pub use field_names::{escape, unescape};
 pub use kinds::declare_kind;
-pub use library::Foreign;
-pub use library::authorizer::{Authorizer, AuthorizerValue, Check, Decision};
 pub use program::{Activation, CompositedVariables, OutOfBudget, PlanError, Program, TooDeep};
 pub use rules::{DefinitionCheck, RuleBudget, StoredExpressions, ValidationRules, check_definition};
 pub use schema::{declare, max_cardinality};
 pub use syntax::parser::KEYWORDS;
 pub use syntax::{CompileError, CompileErrors, Location};
 pub use types::{DeclType, Field, ListKind, ObjectType, OpaqueType, Param, Shape, Type};
-pub use value::{Entries, EvaluationError, Key, List, Map, Text, Timestamp, Value};
+pub use value::foreign::authorizer::{Authorizer, AuthorizerValue, Check, Decision};
+pub use value::{Entries, EvaluationError, Foreign, Key, List, Map, Text, Timestamp, Value};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used, reason = "a test ends at what is missing")]

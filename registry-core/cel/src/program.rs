@@ -1,4 +1,18 @@
 //! Checked expressions, planned for evaluation: names are slots, functions are resolved, constants are computed.
+//!
+//! A program is evaluated any number of times, by any number of threads; an evaluation ends with its budget.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `plan` | makes a program of a checked expression |
+//! | `evaluate_composed` | evaluates expressions that share variables and a limit of cost |
+//! | `attributes` | variables, fields and indexes |
+//! | `fold` | comprehensions |
+//! | `evaluate` | evaluates an expression |
+//! | `operators` | operators |
+//! | `runtime_cost` | the costs of calls |
+//! | `activation` | the values of variables |
+//! | `composed` | variables that are expressions themselves |
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,13 +28,15 @@ mod activation;
 mod attributes;
 mod composed;
 mod evaluate;
+mod evaluate_composed;
 mod fold;
 mod operators;
 mod plan;
 mod runtime_cost;
 
 pub use activation::Activation;
-pub use composed::{CompositedVariables, OutOfBudget, TooDeep};
+pub use composed::{CompositedVariables, TooDeep};
+pub use evaluate_composed::OutOfBudget;
 pub use plan::PlanError;
 pub(crate) use plan::plan;
 

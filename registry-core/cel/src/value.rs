@@ -1,4 +1,13 @@
 //! Values of expressions. Those that come from an object borrow its JSON tree.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `refusal` | the types of values, in messages |
+//! | `compare` | equality and order |
+//! | `json` | JSON as values, and values as JSON |
+//! | `print` | values as texts |
+//! | `foreign` | values of types that only functions know: quantities, URLs, addresses, versions, authorizers |
+//! | `time` | points and spans of time |
 
 pub use crate::evaluation_error::EvaluationError;
 use std::collections::BTreeMap;
@@ -7,15 +16,16 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::library::Foreign;
 use super::types::{DYN, DeclType, Field, ListKind, ObjectType, Shape, Type};
 
 pub(crate) mod compare;
+pub(crate) mod foreign;
 pub(crate) mod json;
 mod print;
 mod refusal;
 pub(crate) mod time;
 
+pub use foreign::Foreign;
 pub use time::Timestamp;
 
 /// A value of an expression.
@@ -223,6 +233,36 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Copies the value so that it borrows nothing; `None` if it has parts of an object.
+    pub(crate) fn to_static(&self) -> Option<Value<'static>> {
+        Some(match self {
+            Self::Null => Value::Null,
+            Self::Bool(value) => Value::Bool(*value),
+            Self::Int(number) => Value::Int(*number),
+            Self::Uint(number) => Value::Uint(*number),
+            Self::Double(number) => Value::Double(*number),
+            Self::String(text) => Value::string(text.as_str()),
+            Self::Bytes(bytes) => Value::Bytes(Arc::clone(bytes)),
+            Self::Duration(nanoseconds) => Value::Duration(*nanoseconds),
+            Self::Timestamp(time) => Value::Timestamp(*time),
+            Self::Type(of) => Value::Type(Arc::clone(of)),
+            Self::Foreign(foreign) => Value::Foreign(Arc::clone(foreign)),
+            Self::Optional(None) => Value::Optional(None),
+            Self::Optional(Some(value)) => Value::some(value.to_static()?),
+            Self::List(List::Owned(items)) => {
+                Value::list(items.iter().map(Value::to_static).collect::<Option<_>>()?)
+            }
+            Self::Map(Map::Owned(entries)) => {
+                let mut copied = Entries::new();
+                for (key, (written, value)) in entries.iter() {
+                    copied.insert(key.to_static(), (written.to_static()?, value.to_static()?));
+                }
+                Value::map(copied)
+            }
+            Self::List(List::Json(..) | List::Joined(..)) | Self::Map(_) => return None,
+        })
+    }
+
     /// The size that costs are computed from: characters, bytes, elements or entries, and 1 for everything else.
     pub(crate) fn cost_size(&self) -> u64 {
         match self {
@@ -249,6 +289,19 @@ impl<'a> Value<'a> {
             Self::String(text) => Key::String(text.clone()),
             _ => return None,
         })
+    }
+}
+
+// === impl Key ===
+
+impl Key<'_> {
+    fn to_static(&self) -> Key<'static> {
+        match self {
+            Self::Bool(value) => Key::Bool(*value),
+            Self::Number(number) => Key::Number(*number),
+            Self::Fraction(bits) => Key::Fraction(*bits),
+            Self::String(text) => Key::String(Text::Shared(Arc::from(text.as_str()))),
+        }
     }
 }
 

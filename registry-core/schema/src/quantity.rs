@@ -54,6 +54,9 @@ const DECIMAL_SUFFIXES: [(&str, i32); 10] =
 const BINARY_SUFFIXES: [(&str, u32); 6] =
     [("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)];
 
+/// Number of units of 10⁻⁹ in 1.
+const NANOS: i128 = 1_000_000_000;
+
 /// Maximum number of digits with which Kubernetes computes in 64 bits and may keep the original text.
 const FAST_DIGITS: usize = 18;
 
@@ -104,6 +107,21 @@ impl Quantity {
     pub fn nanos(&self) -> Option<i128> {
         let nanos = self.amount.nanos()?;
         Some(if self.negative { -nanos } else { nanos })
+    }
+
+    /// Returns the number, rounded up to an integer; `None` if it is too large. (`Value`.)
+    pub fn value(&self) -> Option<i128> {
+        self.rounded_up(NANOS)
+    }
+
+    /// Returns the number of thousandths, rounded up; `None` if it is too large. (`MilliValue`.)
+    pub fn milli_value(&self) -> Option<i128> {
+        self.rounded_up(NANOS / 1_000)
+    }
+
+    fn rounded_up(&self, unit_nanos: i128) -> Option<i128> {
+        let nanos = self.nanos()?;
+        Some(nanos.div_euclid(unit_nanos) + i128::from(nanos.rem_euclid(unit_nanos) != 0))
     }
 
     /// Whether it is less than zero.
@@ -284,6 +302,22 @@ mod tests {
             let (first, second) = (quantity(first), quantity(second));
             assert!(first.plus(&second).compare(&quantity(sum)).is_eq(), "{first} + {second}");
             assert!(first.minus(&second).compare(&quantity(difference)).is_eq(), "{first} - {second}");
+        }
+    }
+
+    #[test]
+    fn values_are_rounded_up() {
+        for (text, value, milli_value) in [
+            ("1500m", Some(2), Some(1_500)),
+            ("1n", Some(1), Some(1)),
+            ("-1500m", Some(-1), Some(-1_500)),
+            ("-1n", Some(0), Some(0)),
+            ("2Ki", Some(2_048), Some(2_048_000)),
+            ("0", Some(0), Some(0)),
+            ("1e40", None, None),
+        ] {
+            let quantity = quantity(text);
+            assert_eq!((quantity.value(), quantity.milli_value()), (value, milli_value), "{text}");
         }
     }
 

@@ -2,6 +2,12 @@
 //!
 //! `cargo xtask codegen` writes one `storage_map!` per crate from the annotated structs; the compiler rejects an
 //! inconsistent map, and the server installs it.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `written` | the macro that code generation fills in |
+//! | `check` | the checks of a map, at compile time |
+//! | `installed` | kinds that are added while the server runs |
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
@@ -30,8 +36,8 @@ mod installed;
 mod written;
 
 pub use check::together::{MapConflict, check_declarations, check_together};
+pub use check::{WrittenPath, WrittenVersion};
 pub use installed::{ServedKind, install_kinds};
-pub use written::{WrittenPath, WrittenVersion};
 
 /// All storages of a server, or of one crate of resources.
 #[derive(Clone, Copy, Debug)]

@@ -8,24 +8,26 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`backend`] | objects that are kept outside of this server |
-//! | `log` | the interface of a log engine; `fjall` on disk, `memory` without, `backed` by a backend |
-//! | `record` | the encoding of a change at rest |
-//! | `index` | the revisions of each key |
-//! | `state` | state shared by readers, watchers and the writer |
+//! | [`moving`] | the keys of a store for another one, and a new store of such keys |
+//! | [`maintenance`] | check, backup, restore |
 //! | `load` | rebuilds the state from records, detects damage |
-//! | `snapshot` | the whole state at a revision, to return to |
 //! | `writer` | the single writer thread: group commit, expiry, compaction, recovery |
 //! | `watcher` | a watch's cursor |
+//! | `snapshot` | the whole state at a revision, to return to |
+//! | `state` | state shared by readers, watchers and the writer |
+//! | `index` | the revisions of each key |
+//! | `log` | the interface of a log engine; `fjall` on disk, `memory` without, `backed` by a backend |
+//! | [`backend`] | objects that are kept outside of this server |
 //! | `directory` | the lock and the high-water mark |
-//! | [`maintenance`] | check, backup, restore |
-//! | [`moving`] | the keys of a store for another one, and a new store of such keys |
+//! | `log_error` | failures of the log and of its files |
+//! | `record` | the encoding of a change at rest |
 
 pub mod backend;
 mod directory;
 mod index;
 mod load;
 mod log;
+mod log_error;
 pub mod maintenance;
 pub mod moving;
 mod record;
@@ -55,7 +57,8 @@ use self::load::Loaded;
 use self::log::backed::BackedLog;
 use self::log::fjall::{FjallLog, FjallOptions, NewFjallLog};
 use self::log::memory::MemoryLog;
-use self::log::{Log, LogError};
+use self::log::{Commit, Log};
+use self::log_error::LogError;
 pub use self::snapshot::Snapshot;
 use self::state::{EngineState, Head, SharedEngine, Tail, expires_at_seconds};
 use self::writer::{Action, Queue, Request, Write};
@@ -273,7 +276,7 @@ impl Embedded {
     fn open_log(options: &EmbeddedOptions) -> Result<FjallLog, LogError> {
         if !has_log(&options.directory)? {
             let new = NewFjallLog::create(&options.directory, options.disk())?;
-            new.commit(&load::empty_store())?;
+            new.commit(&Commit::empty_store())?;
             new.publish()?;
         }
         FjallLog::open(&options.directory, options.disk())

@@ -15,12 +15,12 @@ pub(super) fn constant(model: &ResourceModel) -> TokenStream {
         let hub_fields = model.selectable.iter().map(|field| {
             let path = json_path(field.hub().unwrap_or(field));
             quote_spanned! {field.span()=>
-                ::registry_core::resource::conversion::hub_field(<#hub as ::registry_core::Resource>::TYPE, #path)
+                <#hub as ::registry_core::Resource>::TYPE.selectable_at(#path)
             }
         });
         let spoke = quote_spanned!(here=> <#ident as ::registry_core::resource::conversion::Spoke>);
         quote! {
-            &::registry_core::resource::conversion::ConversionDescription {
+            &::registry_core::resource::ConversionDescription {
                 hub: <#hub as ::registry_core::Resource>::TYPE,
                 to_hub: #spoke::to_hub,
                 from_hub: #spoke::from_hub,
@@ -41,7 +41,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     };
     let checks = checks(model, hub);
     let fits = quote_spanned!(hub.span()=>
-        ::registry_core::resource::conversion::check(<#ident as ::registry_core::Resource>::TYPE)
+        <#ident as ::registry_core::Resource>::TYPE.check_conversion()
     );
     quote! {
         #spoke

@@ -1,4 +1,15 @@
 //! Plug-ins for the placement of pods: node selectors, tolerations and topology.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `node_selector` | `PodNodeSelector`: the nodes of a namespace |
+//! | `toleration_restriction` | `PodTolerationRestriction`: the tolerations of a namespace |
+//! | `extended_toleration` | `ExtendedResourceToleration`: tolerations of nodes with extended resources |
+//! | `toleration_seconds` | `DefaultTolerationSeconds`: how long pods stay on nodes that are not ready |
+//! | `anti_affinity` | `LimitPodHardAntiAffinityTopology`: anti-affinity only between nodes |
+//! | `topology_labels` | `PodTopologyLabels`: the labels of a pod's node |
+//! | `declared_features` | `NodeDeclaredFeatureValidator`: the features that a pod's node declares |
+//! | `tolerations` | sets of tolerations: merged, compared |
 
 mod anti_affinity;
 mod declared_features;
@@ -12,10 +23,10 @@ mod topology_labels;
 use registry_core::features::Feature;
 use registry_core::registry::InstalledApi;
 
-use super::{AdmissionConfiguration, AdmissionSettings, Plugins};
+use super::{AdmissionSettings, Plugins};
 
-pub(super) use node_selector::{InvalidSelector, NodeSelectorSettings};
-pub(super) use toleration_restriction::{InvalidToleration, TolerationSettings};
+pub(super) use node_selector::NodeSelectorSettings;
+pub(super) use toleration_restriction::TolerationSettings;
 pub use toleration_seconds::DefaultTolerations;
 
 declare! {
@@ -33,7 +44,8 @@ declare! {
 impl Plugins {
     /// Adds the plug-ins of this module.
     pub(super) fn add_for_placement(&mut self, installed: &InstalledApi, settings: &AdmissionSettings) {
-        let AdmissionConfiguration { tolerations, node_selector, .. } = settings.configuration.clone();
+        let tolerations = settings.configuration.tolerations.clone();
+        let node_selector = settings.configuration.node_selector.clone();
         self.mutating(Some(toleration_seconds::TolerationSeconds(settings.default_tolerations)));
         self.mutating(Some(extended_toleration::ExtendedToleration));
         if settings.features.contains(Feature::PodTopologyLabelsAdmission) {

@@ -3,8 +3,19 @@
 //! A write is checked against each quota that counts it, and charged to it in one conditional update: two concurrent
 //! writes cannot both take the last unit of a resource. The quota controller returns the usage of deleted objects when it
 //! counts again.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `total` | the usage of a namespace, counted anew for the quota controller |
+//! | `request` | a write, and the decisions of the quotas of its namespace |
+//! | `scope` | the scopes of quotas |
+//! | `usage` | the usage of an object of any resource |
+//! | `devices` | the usage of resource claims |
+//! | `pods` | the usage of pods |
+//! | `settings` | the configuration of the plug-in |
 
 mod devices;
+mod pods;
 mod request;
 mod scope;
 pub(super) mod settings;

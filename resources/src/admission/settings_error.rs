@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use registry_core::api::validation::ErrorList;
 
-use super::placement::{InvalidSelector, InvalidToleration};
-
 /// Error of the settings of a plug-in. Not retryable. The texts are Kubernetes', where it refuses the same.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
@@ -39,4 +37,26 @@ pub enum SettingsError {
 
     #[error("{0}")]
     PodSecurity(ErrorList),
+}
+
+/// Error of a text that is no selector of labels, which it shows. Not retryable.
+#[derive(Debug, thiserror::Error)]
+#[error("invalid selector: {0}")]
+pub struct InvalidSelector(pub(super) String);
+
+/// Error of a toleration that cannot be used. Not retryable.
+#[derive(Debug, thiserror::Error)]
+pub enum InvalidToleration {
+    #[error("a toleration has to be an object")]
+    NoObject,
+    #[error("unknown field {0:?}")]
+    UnknownField(String),
+    #[error("{0}: the value has another type")]
+    Type(String),
+    #[error("operator: Unsupported value: {0:?}")]
+    Operator(String),
+    #[error("effect: Unsupported value: {0:?}")]
+    Effect(String),
+    #[error("operator must be Exists when `key` is empty")]
+    NoKey,
 }

@@ -1,6 +1,5 @@
 //! The resources of the core group.
 
-pub(crate) mod address;
 pub mod bindings;
 pub mod componentstatuses;
 pub(crate) mod config_data;

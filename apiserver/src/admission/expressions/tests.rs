@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use registry_core::admission::Operation;
 use registry_core::cel::CostBudget;
-use registry_core::cel::admission::{Age, ExpressionCompiler, Returns, Uses};
+use registry_core::cel::admission::{ExpressionCompiler, Returns, Uses};
 use registry_core::context::Budget;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::{AccessDecision, InvalidToken, KnownToken, WantedAccess};
@@ -45,9 +45,7 @@ async fn expressions_see_the_request_and_wait_for_the_authorizer() {
         authorizer.requestResource.check('get').allowed() && \
         !authorizer.serviceAccount('a', 'b').group('').resource('pods').check('get').allowed()";
     let uses = Uses { authorizer: true, ..Uses::default() };
-    let program = ExpressionCompiler::new()
-        .compile(source, Returns::Bool, (uses, Age::New), &Budget::default())
-        .unwrap();
+    let program = ExpressionCompiler::new().compile(source, Returns::Bool, uses, &Budget::default()).unwrap();
     let needs = Needs::from_programs([&program]);
     assert_eq!(needs, Needs { request: true, namespace: false, authorizer: true });
 
@@ -99,9 +97,8 @@ fn selectors_that_cannot_be_parsed_ask_about_more_and_errors_are_those_of_the_au
         let check = format!("authorizer.group('').resource('pods'){selectors}.check('list')");
         let source = format!("{check}.errored() && {check}.error() == 'out of order'");
         let uses = Uses { authorizer: true, ..Uses::default() };
-        let program = ExpressionCompiler::new()
-            .compile(&source, Returns::Bool, (uses, Age::New), &Budget::default())
-            .unwrap();
+        let program =
+            ExpressionCompiler::new().compile(&source, Returns::Bool, uses, &Budget::default()).unwrap();
         let needs = Needs::from_programs([&program]);
         let context = RequestContext::new(UserInfo::default(), "default");
         let (resource, kind) = config_maps();

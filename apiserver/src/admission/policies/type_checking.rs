@@ -11,7 +11,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use registry_core::api::{Object, split_api_version};
-use registry_core::cel::admission::{ExpressionCompiler, Uses};
+use registry_core::cel::admission::{Age, ExpressionCompiler, Uses};
 use registry_core::cel::{DeclType, Type, declare_kind};
 use registry_core::registry::{Compiled, InformerTask, InstalledApi, InstalledPath};
 use registry_core::resource::Resource as _;
@@ -114,7 +114,7 @@ fn check(policy: &Object, kinds: &dyn ServedKinds) -> Vec<(String, String)> {
     let mut warnings = vec![String::new(); expressions.len()];
     let param_kind = spec.get("paramKind").filter(|kind| kind.is_object());
     let params = param_kind.and_then(|kind| declared_params(kind, kinds));
-    let uses = Uses { params: param_kind.is_some(), authorizer: true, patches: false };
+    let uses = Uses { age: Age::Stored, params: param_kind.is_some(), authorizer: true, patches: false };
     let mut bytes = 0;
     for (kind, path) in kinds_to_check(spec, kinds) {
         let Some(object) = declared(&path) else { continue };

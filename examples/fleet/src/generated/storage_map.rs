@@ -9,9 +9,9 @@ registry_core::storage_map! {
     pub static STORAGE_MAP = {
         "fleet.example.dev" => {
             "v1" => {
-                "ports" => Virtual<crate::port::Port>,
+                "ports" => Virtual<crate::ship::port::Port>,
                 "ships" => Main<crate::ship::Ship>,
-                "ships/arrival" => Custom<crate::arrival::Arrival>,
+                "ships/arrival" => Custom<crate::ship::arrival::Arrival>,
             },
         },
     };

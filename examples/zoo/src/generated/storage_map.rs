@@ -10,7 +10,7 @@ registry_core::storage_map! {
         "zoo.example.dev" => {
             "v1" => {
                 "enclosures" => Main<crate::zoo::enclosure::Enclosure>,
-                "enclosures/handover" => Custom<crate::zoo::handover::Handover>,
+                "enclosures/handover" => Custom<crate::zoo::enclosure::handover::Handover>,
                 "enclosures/scale" => Scale<crate::zoo::enclosure::Enclosure>,
                 "enclosures/status" => Status<crate::zoo::enclosure::Enclosure>,
             },

@@ -12,7 +12,9 @@ use registry_derive::Resource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::handover::Handover;
+pub mod handover;
+
+use handover::Handover;
 
 // ANCHOR: struct
 /// An enclosure for animals of one species.

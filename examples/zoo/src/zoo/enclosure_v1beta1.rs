@@ -86,7 +86,7 @@ impl From<Enclosure> for EnclosureV1beta1 {
 
 #[cfg(test)]
 mod tests {
-    use registry_core::resource::conversion::testing::assert_lossless;
+    use registry_core::resource::testing::assert_lossless;
 
     use super::*;
 

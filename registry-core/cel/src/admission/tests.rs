@@ -4,10 +4,10 @@ use super::*;
 use crate::{EvaluationError, OutOfBudget};
 use registry_meta::budget::Budget;
 
-const ALL: Uses = Uses { params: true, authorizer: true, patches: true };
+const ALL: Uses = Uses { age: Age::New, params: true, authorizer: true, patches: true };
 
 fn failure(source: &str, returns: Returns, uses: Uses) -> String {
-    match ExpressionCompiler::new().compile(source, returns, (uses, Age::New), &Budget::default()) {
+    match ExpressionCompiler::new().compile(source, returns, uses, &Budget::default()) {
         Ok(program) => format!("no failure: {}", program.output_type()),
         Err(failure) => failure.to_string(),
     }
@@ -49,32 +49,24 @@ fn expressions_use_what_is_declared_for_them() {
 #[test]
 fn variables_are_typed_and_computed_once() {
     let mut compiler = ExpressionCompiler::with_variables();
-    compiler
-        .compile_variable("list", "object.items.map(i, i + 1)", (ALL, Age::New), &Budget::default())
-        .unwrap();
-    compiler.compile_variable("two", "[1, 2]", (ALL, Age::New), &Budget::default()).unwrap();
-    compiler.compile_variable("broken", "object.nope", (ALL, Age::New), &Budget::default()).unwrap();
-    let failure = compiler
-        .compile("variables.two['x']", Returns::Any, (ALL, Age::New), &Budget::default())
-        .unwrap_err();
+    compiler.compile_variable("list", "object.items.map(i, i + 1)", ALL, &Budget::default()).unwrap();
+    compiler.compile_variable("two", "[1, 2]", ALL, &Budget::default()).unwrap();
+    compiler.compile_variable("broken", "object.nope", ALL, &Budget::default()).unwrap();
+    let failure = compiler.compile("variables.two['x']", Returns::Any, ALL, &Budget::default()).unwrap_err();
     assert!(failure.to_string().contains("no matching overload for '_[_]' applied to '(list(int), string)'"));
-    let failure =
-        compiler.compile("variables.three", Returns::Any, (ALL, Age::New), &Budget::default()).unwrap_err();
+    let failure = compiler.compile("variables.three", Returns::Any, ALL, &Budget::default()).unwrap_err();
     assert!(failure.to_string().contains("undefined field 'three'"));
 
     let right = compiler.compile(
         "variables.list == variables.two && has(variables.two)",
         Returns::Bool,
-        (ALL, Age::New),
+        ALL,
         &Budget::default(),
     );
     let right = right.unwrap();
-    let absorbed = compiler
-        .compile("true || variables.broken", Returns::Bool, (ALL, Age::New), &Budget::default())
-        .unwrap();
-    let broken = compiler
-        .compile("variables.broken == 1", Returns::Bool, (ALL, Age::New), &Budget::default())
-        .unwrap();
+    let absorbed =
+        compiler.compile("true || variables.broken", Returns::Bool, ALL, &Budget::default()).unwrap();
+    let broken = compiler.compile("variables.broken == 1", Returns::Bool, ALL, &Budget::default()).unwrap();
     let variables = compiler.into_variables();
     let object = json!({"items": [0, 1]});
     let mut activation = activation();
@@ -99,9 +91,8 @@ fn all_expressions_share_a_budget() {
     let mut compiler = ExpressionCompiler::with_variables();
     let digits = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]";
     let slow = format!("{digits}.all(a, {digits}.all(b, {digits}.all(c, object.a == 1)))");
-    compiler.compile_variable("slow", &slow, (ALL, Age::New), &Budget::default()).unwrap();
-    let program =
-        compiler.compile("variables.slow", Returns::Any, (ALL, Age::New), &Budget::default()).unwrap();
+    compiler.compile_variable("slow", &slow, ALL, &Budget::default()).unwrap();
+    let program = compiler.compile("variables.slow", Returns::Any, ALL, &Budget::default()).unwrap();
     let variables = compiler.into_variables();
     let object = json!({"a": 1});
     let mut activation = activation();
@@ -120,18 +111,16 @@ fn all_expressions_share_a_budget() {
 #[test]
 fn variables_that_select_each_other_do_not_exhaust_the_stack() {
     let mut compiler = ExpressionCompiler::with_variables();
-    compiler.compile_variable("v0", "1", (ALL, Age::New), &Budget::default()).unwrap();
+    compiler.compile_variable("v0", "1", ALL, &Budget::default()).unwrap();
     let mut failures = 0;
     for number in 1..5_000 {
         let source = format!("variables.v{} + 1", number - 1);
         failures += u32::from(
-            compiler
-                .compile_variable(&format!("v{number}"), &source, (ALL, Age::New), &Budget::default())
-                .is_err(),
+            compiler.compile_variable(&format!("v{number}"), &source, ALL, &Budget::default()).is_err(),
         );
     }
     assert!(failures > 0);
-    let last = compiler.compile("variables.v4999", Returns::Any, (ALL, Age::New), &Budget::default());
+    let last = compiler.compile("variables.v4999", Returns::Any, ALL, &Budget::default());
     let Ok(program) = last else { return };
     let variables = compiler.into_variables();
     let mut activation = activation();

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{Call, Foreign, Native};
+use super::{Call, Native};
 use crate::types::Type;
-use crate::value::{Evaluated, Timestamp, Value, fail, time};
+use crate::value::{Evaluated, Foreign, Timestamp, Value, fail, time};
 use registry_meta::go_text;
 
 pub(super) fn native(name: &str) -> Option<Native> {

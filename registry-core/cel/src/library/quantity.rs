@@ -1,7 +1,7 @@
 //! Quantities such as `500m` and `1Gi`.
 
-use super::{Call, Foreign, Native};
-use crate::value::{Evaluated, EvaluationError, Value, fail};
+use super::{Call, Native};
+use crate::value::{Evaluated, EvaluationError, Foreign, Value, fail};
 use registry_schema::Quantity;
 
 /// Nanos of one.
@@ -39,11 +39,8 @@ fn is_quantity<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
 }
 
 fn receiver<'c>(call: &Call<'_, 'c>) -> Result<&'c Quantity, Box<EvaluationError>> {
-    match call.args.first() {
-        Some(Value::Foreign(foreign)) => match foreign.as_ref() {
-            Foreign::Quantity(quantity) => Ok(quantity),
-            _ => call.no_such_overload(),
-        },
+    match call.foreign(0) {
+        Some(Foreign::Quantity(quantity)) => Ok(quantity),
         _ => call.no_such_overload(),
     }
 }
@@ -54,8 +51,7 @@ fn sign<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {
 }
 
 fn whole(quantity: &Quantity) -> Option<i64> {
-    let nanos = quantity.nanos()?;
-    (nanos % ONE == 0).then(|| i64::try_from(nanos / ONE).ok())?
+    quantity.value().filter(|_| quantity.is_whole()).and_then(|value| i64::try_from(value).ok())
 }
 
 fn as_integer<'a>(call: &mut Call<'a, '_>) -> Evaluated<'a> {

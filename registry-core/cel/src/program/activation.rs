@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
-use super::composed::Composed;
-use crate::program::CompositedVariables;
+use super::composed::{Composed, CompositedVariables};
 use crate::syntax::ast::Name;
 use crate::types::{DYN, DeclType};
 use crate::value::{Evaluated, EvaluationError, Map, Value, fail, json};

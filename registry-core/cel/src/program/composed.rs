@@ -1,4 +1,4 @@
-//! Variables that are expressions themselves, computed when they are selected first.
+//! Variables that are expressions themselves.
 //!
 //! Kubernetes concept: `variables` of admission policies; `CompositedCompiler` in
 //! `k8s.io/apiserver/pkg/admission/plugin/cel`.
@@ -8,11 +8,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Activation, Program};
-use crate::budget::{CostBudget, RUNTIME_COST_BUDGET};
+use super::Program;
+use crate::budget::RUNTIME_COST_BUDGET;
 use crate::syntax::ast::Name;
-use crate::value::{Evaluated, EvaluationError, Value, fail};
-use registry_meta::budget::Budget;
+use crate::value::{Evaluated, EvaluationError};
 
 /// Maximum number of nodes around each other, over all variables that select each other. Each takes some of the stack.
 const MAX_DEPTH: u32 = 500;
@@ -20,15 +19,16 @@ const MAX_DEPTH: u32 = 500;
 /// The compiled variables of a policy. Each can select those before it.
 #[derive(Debug, Default)]
 pub struct CompositedVariables {
-    places: HashMap<Name, usize>,
-    variables: Vec<Variable>,
+    pub(super) places: HashMap<Name, usize>,
+    pub(super) variables: Vec<Variable>,
 }
 
+/// One of the variables.
 #[derive(Debug)]
-struct Variable {
-    name: Name,
+pub(super) struct Variable {
+    pub(super) name: Name,
     /// The program, or the failure of each selection.
-    program: Result<Arc<Program>, EvaluationError>,
+    pub(super) program: Result<Arc<Program>, EvaluationError>,
     /// The depth of nested nodes, including the nodes of the variables that the expression selects.
     depth: u32,
 }
@@ -37,18 +37,14 @@ struct Variable {
 #[derive(Clone, Debug)]
 pub(super) struct Composed<'a> {
     place: u32,
-    variables: &'a CompositedVariables,
-    values: RefCell<Vec<Option<Evaluated<'a>>>>,
+    pub(super) variables: &'a CompositedVariables,
+    /// The values that were computed.
+    pub(super) values: RefCell<Vec<Option<Evaluated<'a>>>>,
     /// The cost of the variables that were computed since it was asked for last.
-    cost: Cell<u64>,
+    pub(super) cost: Cell<u64>,
     /// The cost that they may have.
-    limit: Cell<u64>,
+    pub(super) limit: Cell<u64>,
 }
-
-/// The budget for all expressions of a policy is spent. Not retryable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("validation failed due to running out of cost budget, no further validation rules will be run")]
-pub struct OutOfBudget;
 
 /// Error of an expression that this crate cannot evaluate although Kubernetes can. Not retryable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -138,82 +134,5 @@ impl<'a> Composed<'a> {
     /// The place of the variable whose fields these are.
     pub(super) fn place(&self) -> u32 {
         self.place
-    }
-
-    /// The value of a variable, computed within a budget if it is not known yet.
-    pub(super) fn value(
-        &self,
-        name: &Name,
-        activation: &Activation<'a>,
-        budget: &CostBudget<'_>,
-    ) -> Evaluated<'a> {
-        let variables: &'a CompositedVariables = self.variables;
-        let Some(place) = variables.places.get(name).copied() else {
-            return fail(format!("no such key: {name}"));
-        };
-        let kept = self.values.borrow().get(place).cloned().flatten();
-        if let Some(value) = kept {
-            return value;
-        }
-        let Some(variable) = variables.variables.get(place) else {
-            return fail(format!("no such key: {name}"));
-        };
-        let value = self.compute(variable, activation, budget);
-        if let Some(kept) = self.values.borrow_mut().get_mut(place) {
-            *kept = Some(value.clone());
-        }
-        value
-    }
-
-    fn compute(
-        &self,
-        variable: &'a Variable,
-        activation: &Activation<'a>,
-        outer: &CostBudget<'_>,
-    ) -> Evaluated<'a> {
-        let name = &variable.name;
-        let program = match &variable.program {
-            Ok(program) => program,
-            Err(failure) => return Err(Box::new(failure.clone())),
-        };
-        // What is spent already makes the whole evaluation fail, so that nothing needs to be computed for it.
-        if self.cost.get() > self.limit.get() {
-            return Err(Box::new(EvaluationError::CostLimitExceeded));
-        }
-        let budget = outer.another();
-        let value = program.evaluate(activation, &budget);
-        self.cost.set(self.cost.get().saturating_add(budget.spent()));
-        value.or_else(|error| match error {
-            EvaluationError::Interrupted => Err(Box::new(error)),
-            error => fail(format!("composited variable \"{name}\" fails to evaluate: {error}")),
-        })
-    }
-}
-
-// === impl Program: several expressions ===
-
-impl Program {
-    /// Evaluates one of several expressions that share a limit of cost. Takes the cost of the expression, and of the
-    /// variables that were computed for it, from the remaining cost. The work is taken from the budget of the request.
-    ///
-    /// # Errors
-    /// Fails if more is spent than remains.
-    pub fn evaluate_within<'a>(
-        &'a self,
-        activation: &Activation<'a>,
-        remaining: &mut u64,
-        request: &Budget,
-    ) -> Result<Result<Value<'a>, EvaluationError>, OutOfBudget> {
-        let composed = activation.composed();
-        if let Some(composed) = composed {
-            composed.cost.set(0);
-            composed.limit.set(*remaining);
-        }
-        let budget = CostBudget::default().within(request);
-        let result = self.evaluate(activation, &budget);
-        let of_variables = composed.map_or(0, |composed| composed.cost.get());
-        let spent = of_variables.saturating_add(budget.spent());
-        *remaining = remaining.checked_sub(spent).ok_or(OutOfBudget)?;
-        Ok(result)
     }
 }

@@ -195,8 +195,7 @@ impl Planner<'_> {
             estimate: crate::cost::CostEstimate::default(),
         };
         let activation = Activation::new(&program.variables);
-        let value =
-            program.evaluate(&activation, &CostBudget::default()).map(|value| library::to_static(&value));
+        let value = program.evaluate(&activation, &CostBudget::default()).map(|value| value.to_static());
         self.nodes = program.nodes;
         Ok(value?)
     }

@@ -5,8 +5,7 @@ use crate::cost::{
     CHECK_COST, LIST_CALL_COST, REGEX_LENGTH_FACTOR, STRING_TRAVERSAL_FACTOR, ceil_factor, selector_cost,
 };
 use crate::declarations::{CostClass, Library, Overload};
-use crate::library::Foreign;
-use crate::value::{EvaluationError, Value};
+use crate::value::{EvaluationError, Foreign, Value};
 
 // === impl CostClass: evaluation ===
 

@@ -1,4 +1,4 @@
-//! Equality and order of values, and how they print.
+//! Equality and order of values.
 
 use std::cmp::Ordering;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! The types of values as error messages of evaluation name them.
 
 use super::{EvaluationError, Value, fail};
-use crate::library::Foreign;
 
 impl Value<'_> {
     /// Whether the type has methods. Operators and functions that it does not have are then looked up among these, and
@@ -34,15 +33,7 @@ impl Value<'_> {
             Self::Map(_) => "*types.baseMap",
             Self::Type(_) => "*types.Type",
             Self::Optional(_) => "*types.Optional",
-            Self::Foreign(foreign) => match foreign.as_ref() {
-                Foreign::Quantity(_) => "cel.Quantity",
-                Foreign::Url(_) => "cel.URL",
-                Foreign::Ip(_) => "cel.IP",
-                Foreign::Cidr(_) => "cel.CIDR",
-                Foreign::Format(_) => "*cel.Format",
-                Foreign::Semver(_) => "cel.Semver",
-                Foreign::Authorizer(_) => "library.authorizerVal",
-            },
+            Self::Foreign(foreign) => foreign.go_type(),
         }
     }
 

@@ -7,10 +7,29 @@ mod names;
 mod stores;
 pub mod together;
 
-use super::written::{WrittenPath, WrittenVersion};
 use super::{MapEntry, StorageMap};
-use crate::resource::conversion::same_bytes;
+use crate::resource::same_bytes;
 use message::{Culprit, Message, same};
+
+/// A group and version of a map's text.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenVersion {
+    /// The group; empty for the core group.
+    pub group: &'static str,
+    /// The version.
+    pub version: &'static str,
+    /// Its paths, in the order of the map's entries.
+    pub paths: &'static [WrittenPath],
+}
+
+/// A path of a map's text.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenPath {
+    /// The path, for example `pods/status`.
+    pub path: &'static str,
+    /// The storage's type as written, for example `Status<crate::core::pods::Pods>`.
+    pub storage: &'static str,
+}
 
 /// Rejects an inconsistent map.
 ///

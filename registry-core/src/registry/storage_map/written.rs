@@ -1,24 +1,4 @@
-//! The text form of a storage map: the macro that code generation fills in.
-
-/// A group and version of a map's text.
-#[derive(Clone, Copy, Debug)]
-pub struct WrittenVersion {
-    /// The group; empty for the core group.
-    pub group: &'static str,
-    /// The version.
-    pub version: &'static str,
-    /// Its paths, in the order of the map's entries.
-    pub paths: &'static [WrittenPath],
-}
-
-/// A path of a map's text.
-#[derive(Clone, Copy, Debug)]
-pub struct WrittenPath {
-    /// The path, for example `pods/status`.
-    pub path: &'static str,
-    /// The storage's type as written, for example `Status<crate::core::pods::Pods>`.
-    pub storage: &'static str,
-}
+//! The macro that code generation fills in.
 
 /// Declares a [`StorageMap`](crate::registry::StorageMap): group → version → path → storage, as types that implement
 /// [`ApiPath`](crate::registry::storage_map::ApiPath). The compiler rejects an inconsistent map, with a message that

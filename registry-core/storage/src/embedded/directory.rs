@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::log::{AccessError, LogError};
+use super::log_error::{AccessError, LogError};
 use super::{OpenError, Revision};
 use crate::directory_lock::{DirectoryLock, LOCK_FILE};
 use crate::durable_file::{self, DurableFile};

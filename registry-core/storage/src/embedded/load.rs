@@ -8,14 +8,10 @@ use bytes::Bytes;
 
 use super::Revision;
 use super::index::{Index, Superseded};
-use super::log::{Commit, Log, LogError};
+use super::log::Log;
+use super::log_error::LogError;
 use super::record::{Damage, FORMAT_VERSION, Kind, META_REVISION, Record};
-use super::state::{EMPTY_REVISION, Expiry};
-
-/// Returns the commit that turns an empty log into an empty store.
-pub(super) fn empty_store() -> Commit {
-    Commit { records: vec![(META_REVISION, Record::meta(EMPTY_REVISION).encode())], ..Commit::default() }
-}
+use super::state::Expiry;
 
 /// The state rebuilt from the records read so far.
 #[derive(Debug, Default)]
@@ -110,6 +106,7 @@ impl Loaded {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::embedded::record::EMPTY_REVISION;
 
     #[test]
     fn a_newer_format_is_another_version_and_no_damage() {

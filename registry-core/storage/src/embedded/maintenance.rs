@@ -35,8 +35,9 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::directory::{has_log, lock_to_read};
 use super::load::Loaded;
+use super::log::Log;
 use super::log::fjall::FjallLog;
-use super::log::{Log, LogError};
+use super::log_error::LogError;
 use super::record::{Damage, FORMAT_VERSION, META_REVISION, Record};
 use super::{Embedded, EmbeddedOptions, OpenError, Revision};
 use crate::directory_lock::DirectoryLock;

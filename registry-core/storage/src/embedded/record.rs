@@ -21,6 +21,9 @@ use super::Revision;
 /// The revision of the [`Kind::Meta`] record. No change uses it.
 pub(super) const META_REVISION: Revision = 0;
 
+/// The revision of an empty store, as in etcd.
+pub(super) const EMPTY_REVISION: Revision = 1;
+
 const HEADER_BYTES: usize = 1 + 4 * 8 + 4;
 const CHECKSUM_BYTES: usize = 8;
 /// The newest version of the format that this program reads, and the one that it writes.

@@ -11,12 +11,10 @@ use tokio::sync::watch;
 use uuid::Uuid;
 
 use super::index::{Found, Index};
-use super::log::{Log, LogError};
-use super::record::Record;
+use super::log::Log;
+use super::log_error::LogError;
+use super::record::{EMPTY_REVISION, Record};
 use super::{Change, Got, KeyValue, MvccError, Ranged, Revision};
-
-/// The revision of an empty store, as in etcd.
-pub(super) const EMPTY_REVISION: Revision = 1;
 
 /// Maximum number of keys examined under one lock.
 const FIND_CHUNK: usize = 1024;

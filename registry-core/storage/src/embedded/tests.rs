@@ -8,9 +8,9 @@ use std::time::Instant;
 use futures::StreamExt;
 
 use super::load::Loaded;
-use super::log::{AccessError, Commit};
-use super::record::{Kind, META_REVISION, Record};
-use super::state::EMPTY_REVISION;
+use super::log::Commit;
+use super::log_error::AccessError;
+use super::record::{EMPTY_REVISION, Kind, META_REVISION, Record};
 use super::*;
 
 /// A memory log whose commits can be blocked and made to fail.

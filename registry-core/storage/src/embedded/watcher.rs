@@ -10,9 +10,9 @@ use futures::stream::unfold;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::log::LogError;
-use super::record::{Kind, Record};
-use super::state::{EMPTY_REVISION, Head, SharedEngine};
+use super::log_error::LogError;
+use super::record::{EMPTY_REVISION, Kind, Record};
+use super::state::{Head, SharedEngine};
 use super::{Change, ChangeBatch, ChangeStream, MvccError, Revision};
 
 /// Maximum number of changes in a batch.

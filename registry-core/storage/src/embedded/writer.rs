@@ -24,7 +24,8 @@ use self::housekeeping::Housekeeping;
 use crate::metrics::CommitMetrics;
 
 use super::index::Superseded;
-use super::log::{Commit, LogError};
+use super::log::Commit;
+use super::log_error::LogError;
 use super::snapshot::Snapshot;
 use super::state::{Expiry, SharedEngine};
 use super::{Committed, EmbeddedOptions, MvccError, Revision};

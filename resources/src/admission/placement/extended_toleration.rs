@@ -6,12 +6,12 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::admission::{MutatingAdmission, ObjectWriteMut, Operation};
-use registry_core::api::validation::names;
 use registry_core::api::{Object, StatusError};
 use resource_views::Typed as _;
 use resource_views::core::v1::{Pod, Toleration};
 use serde_json::{Map, Value, json};
 
+use crate::api::core::pod_spec::resource_names::is_extended;
 use crate::api::core::pods::Pods;
 
 /// The plug-in.
@@ -58,13 +58,6 @@ fn requested(pod: &Object) -> BTreeSet<String> {
         requests.and_then(Value::as_object).into_iter().flat_map(Map::keys)
     });
     names.filter(|name| is_extended(name)).cloned().collect()
-}
-
-fn is_extended(name: &str) -> bool {
-    let is_native = !name.contains('/') || name.contains("kubernetes.io/");
-    !is_native
-        && !name.starts_with("requests.")
-        && names::qualified_name(&format!("requests.{name}")).is_empty()
 }
 
 #[cfg(test)]

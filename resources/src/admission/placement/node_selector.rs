@@ -14,7 +14,7 @@ use resource_views::core::v1::Pod;
 use serde_json::{Map, Value};
 
 use crate::admission::refusal::{failed, forbidden};
-use crate::admission::settings_error::SettingsError;
+use crate::admission::settings_error::{InvalidSelector, SettingsError};
 use crate::api::core::namespaces::Namespaces;
 use crate::api::core::pods::Pods;
 use crate::support::lookup::Lookup;
@@ -136,11 +136,6 @@ fn pod_selector(pod: &Object) -> Selector {
     let entries = Pod(pod).spec().node_selector().value().and_then(Value::as_object).into_iter().flatten();
     entries.map(|(label, value)| (label.clone(), value.as_str().unwrap_or_default().to_owned())).collect()
 }
-
-/// Error of a text that is no selector of labels. Not retryable.
-#[derive(Debug, thiserror::Error)]
-#[error("invalid selector: {0}")]
-pub struct InvalidSelector(String);
 
 /// Parses `a=b,c=d`.
 fn parse(text: &str) -> Result<Selector, InvalidSelector> {

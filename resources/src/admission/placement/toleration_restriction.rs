@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::tolerations;
 use crate::admission::refusal::failed;
-use crate::admission::settings_error::SettingsError;
+use crate::admission::settings_error::{InvalidToleration, SettingsError};
 use crate::api::core::namespaces::Namespaces;
 use crate::api::core::pods::{Pods, quality_of_service};
 use crate::support::lookup::Lookup;
@@ -48,23 +48,6 @@ struct Written {
     default: Vec<Value>,
     #[serde(default, rename = "whitelist")]
     allowed: Vec<Value>,
-}
-
-/// Error of a toleration that cannot be. Not retryable.
-#[derive(Debug, thiserror::Error)]
-pub enum InvalidToleration {
-    #[error("a toleration has to be an object")]
-    NoObject,
-    #[error("unknown field {0:?}")]
-    UnknownField(String),
-    #[error("{0}: the value has another type")]
-    Type(String),
-    #[error("operator: Unsupported value: {0:?}")]
-    Operator(String),
-    #[error("effect: Unsupported value: {0:?}")]
-    Effect(String),
-    #[error("operator must be Exists when `key` is empty")]
-    NoKey,
 }
 
 impl TolerationSettings {

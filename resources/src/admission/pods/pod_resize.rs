@@ -15,9 +15,6 @@ use crate::api::core::pod_spec::totals;
 use crate::api::core::pods::Pods;
 use crate::support::lookup::Lookup;
 
-const MILLI: i128 = 1_000_000;
-const WHOLE: i128 = 1_000_000_000;
-
 /// The plug-in.
 pub(super) struct PodResize {
     nodes: Lookup,
@@ -75,23 +72,19 @@ fn exceeding(pod: &Object, node: &Object) -> Option<String> {
     let requests = totals::pod_total(pod, "requests");
     let allocatable = totals::read(Node(node).status().allocatable().value());
     let mut texts = Vec::new();
-    for (name, unit) in [("cpu", MILLI), ("memory", WHOLE)] {
+    let units: [(&str, fn(&Quantity) -> Option<i128>); 2] =
+        [("cpu", Quantity::milli_value), ("memory", Quantity::value)];
+    for (name, in_units) in units {
         let zero = Quantity::whole(0);
         let requested = requests.get(name).unwrap_or(&zero);
         let present = allocatable.get(name).unwrap_or(&zero);
         if requested.compare(present).is_gt() {
-            let (requested, present) = (in_units(requested, unit), in_units(present, unit));
+            let shown = |amount| in_units(amount).unwrap_or(i128::from(i64::MAX));
+            let (requested, present) = (shown(requested), shown(present));
             texts.push(format!("{name}, requested: {requested}, allocatable: {present}"));
         }
     }
     (!texts.is_empty()).then(|| texts.join("; "))
-}
-
-/// Returns a quantity in units of this many nanos, rounded up.
-fn in_units(quantity: &Quantity, unit: i128) -> i128 {
-    quantity
-        .nanos()
-        .map_or(i128::from(i64::MAX), |nanos| nanos.div_euclid(unit) + i128::from(nanos.rem_euclid(unit) > 0))
 }
 
 #[cfg(test)]

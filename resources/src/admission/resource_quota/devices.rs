@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 
 use registry_core::api::{GroupResource, Object, StatusError};
 use registry_core::registry::InstalledApi;
+use registry_core::schema::Quantity;
 use resource_views::alike::AnyDeviceRequest;
 use resource_views::core::v1::Pod;
 use resource_views::resource::v1::{DeviceClass, ResourceClaim};
 
-use super::usage;
+use super::pods::{self, CLASS_PREFIX};
 use crate::api::core::pod_spec::totals::Amounts;
 use crate::api::core::pods::Pods;
 use crate::api::resource::deviceclasses::DeviceClasses;
@@ -19,8 +20,6 @@ use crate::support::lookup::Lookup;
 
 pub(super) const CLAIMS: GroupResource =
     GroupResource { group: "resource.k8s.io", resource: "resourceclaims" };
-/// Precedes the name of a class in the name of the extended resource that every class has.
-pub(super) const CLASS_PREFIX: &str = "deviceclass.resource.kubernetes.io/";
 /// Follows the name of a class in a quota.
 const PER_CLASS: &str = ".deviceclass.resource.k8s.io/devices";
 /// Marks a claim that the scheduler made for a pod's extended resources.
@@ -70,7 +69,7 @@ impl DeviceLookup {
     /// Returns the usage of a claim's pod.
     pub(super) async fn pod_usage(&self, namespace: &str, claim: &Object) -> Result<Amounts, StatusError> {
         let pod = self.pod_of(namespace, claim).await?;
-        Ok(pod.map(|pod| usage::pod_usage(&pod)).unwrap_or_default())
+        Ok(pod.map(|pod| pods::usage(&pod)).unwrap_or_default())
     }
 
     /// Returns the pod for whose extended resources a claim was made. The marks of the claim are checked against the pod.
@@ -125,7 +124,7 @@ impl Devices {
         let Some(resource) = name.strip_prefix("requests.") else { return false };
         match resource.strip_prefix(CLASS_PREFIX) {
             Some(class) => self.extended.contains_key(class),
-            None => usage::is_extended(name) && self.extended.values().any(|extended| extended == resource),
+            None => pods::is_extended(name) && self.extended.values().any(|extended| extended == resource),
         }
     }
 
@@ -156,7 +155,7 @@ impl Devices {
     fn named(&self, by_class: &BTreeMap<&str, u64>) -> Amounts {
         let mut usage = Amounts::new();
         for (class, count) in by_class {
-            let amount = usage::number(usize::try_from(*count).unwrap_or(usize::MAX));
+            let amount = Quantity::whole(*count);
             let extended = self.extended.get(*class).map(|resource| format!("requests.{resource}"));
             for name in [Some(format!("requests.{CLASS_PREFIX}{class}")), extended].into_iter().flatten() {
                 // The requests of the pod are counted for the pod.
@@ -203,7 +202,7 @@ mod tests {
         ]}}}))
         .unwrap();
         let extended = BTreeMap::from([("gpu".to_owned(), "example.com/gpu".to_owned())]);
-        let of_pod = Amounts::from([("requests.example.com/gpu".to_owned(), usage::number(1))]);
+        let of_pod = Amounts::from([("requests.example.com/gpu".to_owned(), Quantity::whole(1))]);
         let devices = Devices { extended, of_pod };
         let usage = devices.claim_usage(&claim);
         let shown: Vec<String> = usage.iter().map(|(name, amount)| format!("{name}={amount}")).collect();

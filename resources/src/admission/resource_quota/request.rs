@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::super::refusal::{failed, forbidden};
 use super::devices::Devices;
 use super::settings::LimitedResource;
-use super::{Quota, scope, usage};
+use super::{Quota, pods, scope, usage};
 use crate::api::core::pod_spec::totals::{self, Amounts};
 
 /// A write and its usage.
@@ -102,7 +102,7 @@ impl<'a> Request<'a> {
     fn check_said(&self, quota: &Quota, names: &[&str]) -> Result<(), StatusError> {
         let Quota { name, hard, used, .. } = quota;
         if self.resource == usage::PODS
-            && let Some(missing) = usage::unsaid(self.object, hard)
+            && let Some(missing) = pods::unsaid(self.object, hard)
         {
             return Err(self.refused(format!("failed quota: {name}: must specify {missing}")));
         }
@@ -114,11 +114,10 @@ impl<'a> Request<'a> {
     }
 
     fn check_negative(&self) -> Result<(), StatusError> {
-        let is_negative = |amount: &Quantity| amount.compare(&Quantity::whole(0)).is_lt();
         let negative: Vec<&str> = self
             .usage
             .iter()
-            .filter(|(_, amount)| is_negative(amount))
+            .filter(|(_, amount)| amount.is_negative())
             .map(|(name, _)| name.as_str())
             .collect();
         if negative.is_empty() {

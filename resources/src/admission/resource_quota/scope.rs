@@ -8,7 +8,8 @@ use resource_views::core::v1::{
 };
 use serde_json::{Value, json};
 
-use super::usage::{CLAIMS, PODS, has_deadline};
+use super::pods::has_deadline;
+use super::usage::{CLAIMS, PODS};
 use crate::api::core::pods::quality_of_service;
 
 /// Returns the scopes of a quota and the expressions of its scope selector.

@@ -9,6 +9,7 @@ use registry_core::RequestContext;
 use registry_core::api::{ListOptions, Object, StatusError};
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::rest::Lister as _;
+use registry_core::schema::Quantity;
 use resource_views::core::v1::ResourceQuota;
 use serde_json::Value;
 
@@ -79,7 +80,7 @@ impl QuotaUsage {
             None => Devices::default(),
         };
         for name in hard.keys().filter(|name| usage::counts(resource, name, &devices)) {
-            counted.insert(name.clone(), usage::number(0));
+            counted.insert(name.clone(), Quantity::whole(0));
         }
         if counted.is_empty() {
             return Ok(counted);

@@ -76,9 +76,8 @@ impl<'o> Expressions<'o> {
             if source.is_empty() {
                 errors.push(expression.required(""));
             } else {
-                let uses = Uses { params: self.has_params, authorizer: true, patches: false };
-                let age = self.age(expression.text());
-                let result = self.conditions.compile(source, Returns::Bool, (uses, age), self.budget);
+                let uses = Uses { age: self.age(expression.text()), ..self.uses() };
+                let result = self.conditions.compile(source, Returns::Bool, uses, self.budget);
                 report(&expression, source, result.err(), errors);
             }
             let name = condition.name();
@@ -106,9 +105,8 @@ impl<'o> Expressions<'o> {
                 errors.push(expression.required("expression is not specified"));
                 continue;
             }
-            let uses = self.uses();
-            let age = self.age(source);
-            let result = self.compiler.compile_variable(name.text(), source, (uses, age), self.budget);
+            let uses = Uses { age: self.age(source), ..self.uses() };
+            let result = self.compiler.compile_variable(name.text(), source, uses, self.budget);
             report(&expression, source, result.err(), errors);
         }
     }
@@ -122,15 +120,15 @@ impl<'o> Expressions<'o> {
         uses: Uses,
         errors: &mut ErrorList,
     ) {
-        let age = self.age(expression.text());
-        let result = self.compiler.compile(source, returns, (uses, age), self.budget);
+        let uses = Uses { age: self.age(expression.text()), ..uses };
+        let result = self.compiler.compile(source, returns, uses, self.budget);
         let shown = if matches!(returns, Returns::StringOrNull) { expression.text() } else { source };
         report(expression, shown, result.err(), errors);
     }
 
-    /// Returns what the policy's expressions may use.
+    /// Returns what new expressions of the policy may use.
     pub(super) fn uses(&self) -> Uses {
-        Uses { params: self.has_params, authorizer: true, patches: false }
+        Uses { age: Age::New, params: self.has_params, authorizer: true, patches: false }
     }
 
     fn age(&self, expression: &str) -> Age {

@@ -14,7 +14,7 @@ use registry_core::schema::Schema;
 use registry_derive::Resource;
 
 use crate::api::core::pods::Pods;
-use crate::api::core::pods::binding::bind;
+use crate::api::core::pods::binding::PodBinding;
 use crate::support::lookup::Lookup;
 
 /// `bindings` of `v1`.
@@ -70,6 +70,7 @@ impl Creater for BindingStorage {
         // The uid is a precondition in `pods/binding` only.
         object.metadata_mut().remove("uid");
         let pods = Lookup::within::<Pods>(&self.stores)?;
-        bind(pods.store(), self.features, context, &object, admission, options).await
+        let binding = PodBinding::new(pods.store().clone(), self.features);
+        binding.bind(context, &object, admission, options).await
     }
 }

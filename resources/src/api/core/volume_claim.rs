@@ -2,7 +2,6 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, FieldPath, names};
-use registry_core::schema::Quantity;
 use resource_views::core::v1::{PersistentVolumeClaimSpec, TypedLocalObjectReference};
 use resource_views::{List, Quantity as Amount, Text};
 use serde_json::{Value, json};
@@ -61,7 +60,7 @@ pub(crate) fn check_positive(amount: &Amount<'_, '_>, errors: &mut ErrorList) {
 }
 
 fn is_not_positive(amount: &Amount<'_, '_>) -> bool {
-    amount.quantity().is_some_and(|amount| !amount.compare(&Quantity::whole(0)).is_gt())
+    amount.quantity().is_some_and(|amount| !amount.is_positive())
 }
 
 /// Checks the spec of a claim or of a template of claims.

@@ -81,7 +81,7 @@ impl Layout for EventsV1 {
 
 #[cfg(test)]
 mod tests {
-    use registry_core::resource::conversion::testing::{assert_lossless, assert_round_trips};
+    use registry_core::resource::testing::{assert_lossless, assert_round_trips};
     use serde_json::json;
 
     use super::*;

@@ -13,7 +13,8 @@ use resource_views::{List, Text, Typed as _};
 use serde_json::json;
 
 use super::{names as device_names, requests, taints};
-use crate::api::core::{address, node_selector};
+use crate::api::core::node_selector;
+use crate::support::address;
 use crate::support::conditions;
 use crate::support::field::ShownAsGo as _;
 

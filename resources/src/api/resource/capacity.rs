@@ -8,7 +8,6 @@ use resource_views::{List, Quantity as Amount, View};
 
 /// Maximum number of values that a policy lists.
 const MAX_VALUES: usize = 10;
-const NANOS: i128 = 1_000_000_000;
 
 /// Checks the request policy of a capacity; only a device that can be allocated several times may have one.
 pub(super) fn check(capacity: &DeviceCapacity<'_, '_>, is_shared: bool, errors: &mut ErrorList) {
@@ -34,7 +33,7 @@ pub(super) fn check(capacity: &DeviceCapacity<'_, '_>, is_shared: bool, errors: 
         (false, false) => return,
     };
     let total = capacity.value();
-    match (quantity(&default), quantity(&total)) {
+    match (default.quantity(), total.quantity()) {
         (None, _) => errors.push(default.required(format!("required when {name} is defined"))),
         (Some(default), total) => {
             let total = total.unwrap_or_else(|| Quantity::whole(0));
@@ -47,25 +46,19 @@ pub(super) fn check(capacity: &DeviceCapacity<'_, '_>, is_shared: bool, errors: 
     }
 }
 
-fn quantity(field: &Amount<'_, '_>) -> Option<Quantity> {
-    Quantity::parse(field.text()).ok()
-}
-
 fn shown(field: &View<'_, '_>, value: &Quantity, detail: String) -> FieldError {
     FieldError::invalid(field.path(), value.to_string(), detail)
 }
 
 /// Returns the value as an integer, rounded up, as it is compared.
 fn whole(value: &Quantity) -> i128 {
-    value
-        .nanos()
-        .map_or(i128::MAX, |nanos| nanos.div_euclid(NANOS) + i128::from(nanos.rem_euclid(NANOS) != 0))
+    value.value().unwrap_or(i128::MAX)
 }
 
 fn check_values(default: &Quantity, total: &Quantity, values: &List<Amount<'_, '_>>, errors: &mut ErrorList) {
     let mut previous: Option<Quantity> = None;
     for value in values.elements() {
-        let Some(this) = quantity(&value) else { continue };
+        let Some(this) = value.quantity() else { continue };
         if previous.is_some_and(|previous| previous.compare(&this).is_gt()) {
             errors.push(shown(&value, &this, "values must be sorted in ascending order".to_owned()));
         }
@@ -74,14 +67,14 @@ fn check_values(default: &Quantity, total: &Quantity, values: &List<Amount<'_, '
     let mut has_default = false;
     if values.check_count(MAX_VALUES, errors) {
         for value in values.elements() {
-            let Some(this) = quantity(&value) else { continue };
+            let Some(this) = value.quantity() else { continue };
             if this.compare(total).is_gt() {
                 let detail = format!("option is larger than capacity value: {total}");
                 errors.push(shown(&value, &this, detail));
             }
             has_default |= this.compare(default).is_eq();
         }
-        let key = |value: &Amount<'_, '_>| quantity(value).map(|value| whole(&value)).unwrap_or_default();
+        let key = |value: &Amount<'_, '_>| value.quantity().map(|value| whole(&value)).unwrap_or_default();
         values.check_unique(key, |value| FieldError::duplicate(value.path(), key(value).to_string()), errors);
     }
     if !has_default {
@@ -97,7 +90,7 @@ fn check_range(
     errors: &mut ErrorList,
 ) {
     let (least, most, step) = (range.min(), range.max(), range.step());
-    let Some(min) = quantity(&least) else {
+    let Some(min) = least.quantity() else {
         errors.push(least.required("required when validRange is defined"));
         return;
     };
@@ -107,7 +100,7 @@ fn check_range(
     if default.compare(&min).is_lt() {
         errors.push(shown(&least, default, format!("default is less than min: {min}")));
     }
-    let max = quantity(&most);
+    let max = most.quantity();
     if let Some(max) = &max {
         if min.compare(max).is_gt() {
             errors.push(shown(&most, &min, format!("min is larger than max: {max}")));
@@ -119,7 +112,7 @@ fn check_range(
             errors.push(shown(&most, default, format!("default is more than max: {max}")));
         }
     }
-    if let Some(size) = quantity(&step) {
+    if let Some(size) = step.quantity() {
         let added = min.plus(&size);
         if added.compare(total).is_gt() {
             let detail = format!("one step {added} is larger than capacity value: {total}");

@@ -87,7 +87,7 @@ fn each_device(slice: &mut Object, change: fn(&mut Fields)) {
 
 #[cfg(test)]
 mod tests {
-    use registry_core::resource::conversion::testing::{assert_lossless, assert_round_trips};
+    use registry_core::resource::testing::{assert_lossless, assert_round_trips};
     use serde_json::json;
 
     use super::*;

@@ -52,12 +52,12 @@ enum PatchKind {
 impl Mutator {
     /// Compiles the expressions of a policy's specification.
     pub(super) fn compile(spec: &Value, has_params: bool) -> Self {
-        let uses = Uses { params: has_params, authorizer: true, patches: false };
+        let uses = Uses { age: Age::Stored, params: has_params, authorizer: true, patches: false };
         let mut compiler = ExpressionCompiler::with_variables();
         for variable in elements(spec, "variables") {
             let (name, expression) = (text(variable, "name"), text(variable, "expression"));
             // One with errors fails when it is selected.
-            let _ = compiler.compile_variable(name, expression, (uses, Age::Stored), &Budget::unlimited());
+            let _ = compiler.compile_variable(name, expression, uses, &Budget::unlimited());
         }
         let conditions = MatchConditions::compile(spec.get("matchConditions"), &mut compiler, has_params);
         let of_patches = Uses { patches: true, ..uses };
@@ -67,8 +67,7 @@ impl Mutator {
                 _ => (PatchKind::ApplyConfiguration, "applyConfiguration", Returns::Object),
             };
             let expression = mutation.get(patch).map_or("", |patch| text(patch, "expression")).to_owned();
-            let program =
-                compiler.compile(&expression, returns, (of_patches, Age::Stored), &Budget::unlimited());
+            let program = compiler.compile(&expression, returns, of_patches, &Budget::unlimited());
             Mutation { kind, expression, program }
         });
         let mutations: Vec<Mutation> = mutations.collect();

@@ -103,20 +103,20 @@ impl Denial {
 impl Validator {
     /// Compiles the expressions of a policy's specification.
     pub(in crate::admission::policies) fn compile(spec: &Value, has_params: bool) -> Self {
-        let uses = Uses { params: has_params, authorizer: true, patches: false };
+        let uses = Uses { age: Age::Stored, params: has_params, authorizer: true, patches: false };
         let mut compiler = ExpressionCompiler::with_variables();
         for variable in elements(spec, "variables") {
             // One with errors fails when it is selected.
             let _ = compiler.compile_variable(
                 text(variable, "name"),
                 text(variable, "expression"),
-                (uses, Age::Stored),
+                uses,
                 &Budget::unlimited(),
             );
         }
         let conditions = MatchConditions::compile(spec.get("matchConditions"), &mut compiler, has_params);
         let mut compile = |source: &str, returns: Returns, uses: Uses| {
-            compiler.compile(source, returns, (uses, Age::Stored), &Budget::unlimited())
+            compiler.compile(source, returns, uses, &Budget::unlimited())
         };
         let validations = elements(spec, "validations").map(|validation| {
             let expression = text(validation, "expression");

@@ -2,7 +2,7 @@
 
 use crate::registry::storage_map::MapEntry;
 use crate::resource::ResourceProperties;
-use crate::resource::conversion::same_bytes;
+use crate::resource::same_bytes;
 
 /// Maximum length of a message, in bytes; longer ones are truncated. Two entries with their paths take a third of it.
 const CAPACITY_BYTES: usize = 2048;

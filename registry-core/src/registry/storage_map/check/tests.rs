@@ -4,7 +4,7 @@ use super::*;
 use crate::api::{GroupVersionKind, Scope};
 use crate::registry::storage_map::{Install, MapVersion};
 use crate::release::Lifecycle;
-use crate::resource::conversion::ConversionDescription;
+use crate::resource::ConversionDescription;
 use crate::resource::{NoStrategy, ResourceDescription, ResourceProperties, ScalePaths};
 
 pub(super) const PODS: ResourceDescription = ResourceDescription {

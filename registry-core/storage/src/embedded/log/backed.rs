@@ -9,8 +9,9 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 
 use super::memory::MemoryLog;
-use super::{AccessError, Commit, Content, KeyChange, Log, LogError, Revision};
+use super::{Commit, Content, KeyChange, Log, Revision};
 use crate::embedded::backend::{Backend, BackendChange, BackendError, BackendName};
+use crate::embedded::log_error::{AccessError, LogError};
 use crate::embedded::record::{Kind, META_REVISION, Record};
 
 /// Records in memory, with a backend that is changed before them.

@@ -17,9 +17,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use self::copy::DatabaseCopy;
-use super::{AccessError, Commit, Log, LogError, Revision};
+use super::{Commit, Log, Revision};
 use crate::durable_file;
 use crate::embedded::directory::{HighWaterMark, LOG, NEW_LOG, probe_disk};
+use crate::embedded::log_error::{AccessError, LogError};
 use bytes::Bytes;
 use fjall::config::BlockSizePolicy;
 use fjall::{Database, Keyspace, KeyspaceCreateOptions, PersistMode};

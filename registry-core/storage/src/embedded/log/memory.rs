@@ -6,8 +6,8 @@ use std::ops::{ControlFlow, RangeInclusive};
 use bytes::Bytes;
 use parking_lot::RwLock;
 
-use super::{Commit, Log, LogError, Revision};
-use crate::embedded::load::empty_store;
+use super::{Commit, Log, Revision};
+use crate::embedded::log_error::LogError;
 
 /// Records in memory, which end with the process; initially those of an empty store.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(in super::super) struct MemoryLog {
 
 impl Default for MemoryLog {
     fn default() -> Self {
-        Self { records: RwLock::new(empty_store().records.into_iter().collect()) }
+        Self { records: RwLock::new(Commit::empty_store().records.into_iter().collect()) }
     }
 }
 

@@ -7,8 +7,9 @@ use bytes::Bytes;
 
 use super::MAX_PROBLEMS;
 use crate::embedded::Revision;
+use crate::embedded::log::Log;
 use crate::embedded::log::fjall::FjallLog;
-use crate::embedded::log::{Log, LogError};
+use crate::embedded::log_error::LogError;
 use crate::embedded::record::META_REVISION;
 
 /// Number of revisions behind a damaged record that are read one by one.

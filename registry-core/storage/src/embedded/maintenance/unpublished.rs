@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use bytes::Bytes;
 
 use super::super::directory::{HighWaterMark, has_log, is_occupied, lock};
+use super::super::log::Commit;
 use super::super::log::fjall::NewFjallLog;
-use super::super::log::{Commit, LogError};
+use super::super::log_error::LogError;
 use super::super::{EmbeddedOptions, OpenError, Revision};
 use super::{MaintenanceError, io};
 use crate::directory_lock::DirectoryLock;

@@ -4,9 +4,9 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use super::super::log::{Commit, LogError};
-use super::super::record::{META_REVISION, Record};
-use super::super::state::EMPTY_REVISION;
+use super::super::log::Commit;
+use super::super::log_error::LogError;
+use super::super::record::{EMPTY_REVISION, META_REVISION, Record};
 use super::super::{MvccError, Revision};
 use super::batch::Batch;
 use super::{Reverse, Writer};

@@ -95,8 +95,8 @@ impl<'b> Findings<'b> {
     }
 
     /// Returns a copy of the errors after the first `start`.
-    pub(super) fn since(&self, start: usize) -> Vec<FieldError> {
-        self.errors.get(start..).unwrap_or_default().to_vec()
+    pub(super) fn since(&self, start: usize) -> ErrorList {
+        ErrorList(self.errors.get(start..).unwrap_or_default().to_vec())
     }
 
     /// Returns the errors in the order found.
@@ -152,6 +152,15 @@ impl<'b> Findings<'b> {
         self.add(place, text.len() + detail.len(), || {
             FieldError::invalid(place.path.clone(), Value::Null, detail).shown_as(text)
         });
+    }
+
+    /// Checks that a text is one of the accepted words.
+    pub(super) fn check_word(&mut self, place: &Place, text: &str, accepted: &[&str]) {
+        if text.is_empty() {
+            self.required(place, "");
+        } else if !accepted.contains(&text) {
+            self.unsupported(place, text, accepted);
+        }
     }
 
     /// Adds the error of a text that is not an accepted one.

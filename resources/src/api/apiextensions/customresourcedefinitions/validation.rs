@@ -1,4 +1,24 @@
 //! Validates definitions. (`apiextensions/validation`.)
+//!
+//! Errors have the order and the texts of kube-apiserver, up to a limit of their size; the work is bounded by the budget of the
+//! request. A change may keep a violation that the stored definition had before its rule was made.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `ratcheting` | the violations that a change may keep |
+//! | `spec` | the spec as a whole |
+//! | `conversion` | the conversion between versions |
+//! | `versions` | versions, and what they have in common |
+//! | `field_paths` | the paths of selectable fields |
+//! | `root` | one schema as a whole |
+//! | `defaulting` | the defaults in a schema |
+//! | `structural` | schemas that describe every field once |
+//! | `completeness` | fields below `allOf` and the like, which must be described outside too |
+//! | `patterns` | regular expressions, within a limit of work |
+//! | `openapi` | what Kubernetes supports of OpenAPI |
+//! | `lists` | how lists and maps are merged |
+//! | `names` | the names of a definition |
+//! | `options` | the rules that apply to a definition |
 
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
@@ -17,15 +37,15 @@ mod field_paths;
 mod lists;
 mod names;
 mod openapi;
+mod options;
 mod patterns;
 mod ratcheting;
 mod root;
-mod rules;
 mod spec;
 mod structural;
 mod versions;
 
-use ratcheting::Options;
+use options::Options;
 
 pub use structural::is_structural;
 pub(super) use structural::why_not_structural;

@@ -1,4 +1,4 @@
-use registry_core::resource::conversion::testing::assert_round_trips;
+use registry_core::resource::testing::assert_round_trips;
 
 use super::*;
 

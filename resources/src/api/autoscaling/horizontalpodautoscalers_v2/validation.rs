@@ -1,11 +1,8 @@
 //! Validation of a HorizontalPodAutoscaler.
 
-use std::cmp::Ordering;
-
 use registry_core::api::Object;
 use registry_core::api::validation::names;
 use registry_core::api::validation::{ErrorList, FieldError};
-use registry_core::schema::Quantity;
 use resource_views::Text;
 use resource_views::autoscaling::v2::{
     ContainerResourceMetricSource, CrossVersionObjectReference, ExternalMetricSource, HPAScalingPolicy,
@@ -13,7 +10,7 @@ use resource_views::autoscaling::v2::{
     MetricTarget, ObjectMetricSource, PodsMetricSource,
 };
 
-use crate::api::core::pod_spec::validation;
+use crate::api::core::pod_spec::resource_names;
 
 /// Maximum period of a scaling policy.
 const MAX_PERIOD_SECONDS: i64 = 1800;
@@ -208,7 +205,7 @@ fn check_container_resource(source: &ContainerResourceMetricSource<'_, '_>, erro
     let name = source.name();
     check_resource_name(&name, errors);
     if !name.text().is_empty() {
-        validation::check_container_name(name.text(), &name.path(), errors);
+        resource_names::check_container_name(name.text(), &name.path(), errors);
     }
     let container = source.container();
     if container.text().is_empty() {
@@ -254,22 +251,14 @@ fn check_target(target: &MetricTarget<'_, '_>, errors: &mut ErrorList) {
         let why = "must be either Utilization, Value, or AverageValue";
         errors.push(FieldError::invalid(kind.path(), kind.text(), why));
     }
-    for quantity in [target.value(), target.average_value()] {
-        if quantity.exists() && !is_positive(quantity.text()) {
-            errors.push(quantity.invalid("must be positive"));
+    for field in [target.value(), target.average_value()] {
+        if field.exists() && field.quantity().is_none_or(|quantity| !quantity.is_positive()) {
+            errors.push(field.invalid("must be positive"));
         }
     }
     let utilization = target.average_utilization();
     if utilization.integer().is_some_and(|percent| percent < 1) {
         errors.push(utilization.invalid("must be greater than 0"));
-    }
-}
-
-fn is_positive(text: &str) -> bool {
-    let zero = Quantity::parse("0");
-    match (Quantity::parse(text), zero) {
-        (Ok(quantity), Ok(zero)) => quantity.compare(&zero) == Ordering::Greater,
-        _ => false,
     }
 }
 

@@ -6,7 +6,7 @@ use registry_core::api::validation::{ErrorList, names};
 use registry_core::resource::ObjectStrategy;
 use resource_views::core::v1::{EndpointSubset, Endpoints};
 
-use crate::api::core::address;
+use crate::support::address;
 use crate::support::defaulting::{each, fill};
 use crate::support::port_number;
 

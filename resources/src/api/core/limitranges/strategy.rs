@@ -11,7 +11,7 @@ use resource_views::core::v1::{LimitRange, LimitRangeItem, LimitRangeItemMut, Li
 use resource_views::slot::{Fields, Slot};
 use resource_views::{Map, Quantity as Amount};
 
-use crate::api::core::pod_spec::validation;
+use crate::api::core::pod_spec::resource_names;
 
 /// The types of a limit.
 const TYPES: [&str; 3] = ["Container", "Pod", "PersistentVolumeClaim"];
@@ -112,9 +112,9 @@ fn check_names(limit: &LimitRangeItem<'_, '_>, kind: &str, errors: &mut ErrorLis
     for list in lists.chain([limit.max_limit_request_ratio()]) {
         for (name, amount) in list.entries() {
             if matches!(kind, "Pod" | "Container") {
-                validation::check_container_name(name, &amount.path(), errors);
+                resource_names::check_container_name(name, &amount.path(), errors);
             } else {
-                validation::check_any_name(name, &amount.path(), errors);
+                resource_names::check_any_name(name, &amount.path(), errors);
             }
         }
     }
@@ -124,7 +124,7 @@ fn check_names(limit: &LimitRangeItem<'_, '_>, kind: &str, errors: &mut ErrorLis
 fn check_overcommitment(limit: &LimitRangeItem<'_, '_>, errors: &mut ErrorList) {
     let defaults = limit.default();
     for (name, request) in
-        limit.default_request().entries().filter(|(name, _)| !validation::may_overcommit(name))
+        limit.default_request().entries().filter(|(name, _)| !resource_names::may_overcommit(name))
     {
         let default = defaults.entry(name);
         let (Some(default_amount), Some(request_amount)) = (default.quantity(), request.quantity()) else {

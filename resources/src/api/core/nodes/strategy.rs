@@ -9,7 +9,7 @@ use resource_views::core::v1::Node;
 use serde_json::{Value, json};
 
 use super::validation;
-use crate::api::core::address;
+use crate::support::address;
 use crate::support::defaulting::is_empty_at;
 
 /// Fields of the former dynamic kubelet configuration: existing values are kept, new ones are refused.

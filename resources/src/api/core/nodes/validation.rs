@@ -9,8 +9,8 @@ use resource_views::meta::v1::OwnerReference;
 use resource_views::{List, Map, Quantity, Text, Typed as _};
 use serde_json::Value;
 
-use crate::api::core::address::{self, Network};
 use crate::api::core::pod_spec::validation::resources;
+use crate::support::address::{self, Network};
 use crate::support::field::ShownAsGo as _;
 use crate::support::semantic;
 

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::sources;
 use crate::api::core::persistentvolumes::spec::check_basic_amount;
-use crate::api::core::pod_spec::validation::resources;
+use crate::api::core::pod_spec::resource_names;
 use crate::api::core::volume_claim::{self, CLASS_ANNOTATION, Tolerated};
 use crate::support::go_text::{self, difference};
 use crate::support::semantic;
@@ -209,7 +209,7 @@ fn check_resource(map: &View<'_, '_>, resource: &str, errors: &mut ErrorList) {
     for complaint in complaints {
         errors.push(FieldError::invalid(map.path(), resource, complaint));
     }
-    if is_good && resources::is_native(resource) && resource != "storage" {
+    if is_good && resource_names::is_native(resource) && resource != "storage" {
         errors.push(FieldError::not_supported(map.path(), resource, &["storage"]));
     }
 }

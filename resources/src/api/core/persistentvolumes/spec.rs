@@ -8,8 +8,6 @@ use resource_views::{Map, Quantity, View};
 use super::sources;
 use crate::api::core::{node_selector, volume_claim};
 
-/// Nanounits per unit.
-const NANOS: i128 = 1_000_000_000;
 const RECLAIM_POLICIES: [&str; 3] = ["Delete", "Recycle", "Retain"];
 const NOT_INLINE: &str = "may not be specified in the context of inline volumes";
 
@@ -92,9 +90,9 @@ fn check_capacity(capacity: &Map<Quantity<'_, '_>>, errors: &mut ErrorList) {
 /// Adds an error if an amount is negative.
 pub(crate) fn check_basic_amount(amount: &Quantity<'_, '_>, errors: &mut ErrorList) {
     let negative = amount.quantity().filter(registry_core::schema::Quantity::is_negative);
-    let nanos = negative.map(|amount| amount.nanos().unwrap_or(i128::MIN));
-    if let Some(nanos) = nanos.filter(|nanos| *nanos <= -NANOS) {
-        let whole = i64::try_from(nanos / NANOS).unwrap_or(i64::MIN);
+    let whole = negative.map(|amount| amount.value().unwrap_or(i128::MIN));
+    if let Some(whole) = whole.filter(|whole| *whole < 0) {
+        let whole = i64::try_from(whole).unwrap_or(i64::MIN);
         errors.push(FieldError::invalid(amount.path(), whole, "must be a valid resource quantity"));
     }
 }

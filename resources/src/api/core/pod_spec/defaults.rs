@@ -9,13 +9,12 @@ use resource_views::core::v1::{
 };
 use resource_views::meta::v1::ObjectMetaMut;
 use resource_views::slot::{Fields, Slot};
-use resource_views::{List, Map, Quantity as Amount};
+use resource_views::{List, Map, Quantity as Amount, Typed as _};
 use serde_json::Value;
 
-use super::validation::is_of_pods;
+use super::resource_names::{HUGE_PAGES, is_of_pods};
 use super::{images, totals};
 
-const HUGE_PAGES: &str = "hugepages-";
 /// Annotations that had the init containers and their statuses before there were fields.
 const OLD_ANNOTATIONS: [&str; 4] = [
     "pod.beta.kubernetes.io/init-containers",
@@ -90,14 +89,13 @@ fn round_resources(mut resources: ResourceRequirementsMut<'_>) {
 }
 
 fn round_up(amounts: &mut Fields) {
-    const NANOS: i128 = 1_000_000;
+    const NANOS_IN_THOUSANDTH: i128 = 1_000_000;
     for amount in amounts.values_mut() {
         // Amounts in canonical form show that they are finer.
         let is_fine = amount.as_str().is_some_and(|text| text.ends_with(['n', 'u']));
-        let Some(quantity) = totals::parse(amount).filter(|_| is_fine) else { continue };
-        if let Some(nanos) = quantity.nanos() {
-            let rounded = nanos.div_euclid(NANOS) + i128::from(nanos.rem_euclid(NANOS) != 0);
-            *amount = quantity.with_nanos(rounded * NANOS).to_string().into();
+        let Some(quantity) = Amount::from_value(amount).quantity().filter(|_| is_fine) else { continue };
+        if let Some(thousandths) = quantity.milli_value() {
+            *amount = quantity.with_nanos(thousandths * NANOS_IN_THOUSANDTH).to_string().into();
         }
     }
 }

@@ -7,11 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 use registry_core::api::Object;
 use registry_core::schema::Quantity;
 use resource_views::core::v1::{Container, ContainerStatus, Pod, PodSpec, ResourceRequirements};
-use resource_views::{List, Map, Quantity as Amount};
+use resource_views::{List, Map, Quantity as Amount, Typed as _};
 use serde_json::Value;
 
-use super::validation::is_of_pods;
-
+use super::resource_names::is_of_pods;
 use crate::support::conditions;
 
 /// Amounts by resource.
@@ -20,16 +19,7 @@ pub(crate) type Amounts = BTreeMap<String, Quantity>;
 /// Reads a map of resources and quantities. Invalid quantities, which validation refuses, are left out.
 pub(crate) fn read(amounts: Option<&Value>) -> Amounts {
     let entries = amounts.and_then(Value::as_object).into_iter().flatten();
-    entries.filter_map(|(name, value)| Some((name.clone(), parse(value)?))).collect()
-}
-
-/// Parses a quantity, which may be written as a number.
-pub(crate) fn parse(value: &Value) -> Option<Quantity> {
-    match value {
-        Value::String(text) => Quantity::parse(text).ok(),
-        Value::Number(number) => Quantity::parse(&number.to_string()).ok(),
-        _ => None,
-    }
+    entries.filter_map(|(name, value)| Some((name.clone(), Amount::from_value(value).quantity()?))).collect()
 }
 
 /// Adds amounts to others.

@@ -1,5 +1,28 @@
 //! Validation of a pod spec.
 //!
+//! Errors have the order and the texts of kube-apiserver. A change may keep a violation that the object had before its rule was
+//! made.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `ratcheting` | the violations that a change may keep |
+//! | `containers` | containers, init containers and ephemeral containers |
+//! | `mounts` | the mounts and devices of containers |
+//! | `volumes` | volumes, by their sources |
+//! | `environment` | environment variables |
+//! | `probes` | probes and lifecycle hooks |
+//! | `restarts` | the restarts of containers |
+//! | `resources` | requests, limits and overhead |
+//! | `resource_claims` | references to resource claims |
+//! | `security_context` | security contexts |
+//! | `windows` | pods that run on Windows |
+//! | `annotations` | annotations that Kubernetes reads |
+//! | `scheduling` | tolerations, topology spread and gates |
+//! | `affinity` | affinities to nodes and pods |
+//! | `dns` | host names and the resolver |
+//! | `text_rules` | rules of single values |
+//! | `options` | the circumstances of a validation |
+//!
 //! Kubernetes concept: `ValidatePodSpec` in `pkg/apis/core/validation`.
 
 mod affinity;
@@ -10,6 +33,7 @@ mod environment;
 mod mounts;
 mod options;
 mod probes;
+mod ratcheting;
 mod resource_claims;
 pub(crate) mod resources;
 mod restarts;
@@ -35,9 +59,7 @@ use resource_claims::ClaimNames;
 use volumes::Volumes;
 
 pub(crate) use options::Options;
-pub(crate) use resources::{
-    check_any_name, check_container_name, check_overhead, check_quantity, is_of_pods, may_overcommit,
-};
+pub(crate) use resources::{check_overhead, check_quantity};
 pub(crate) use scheduling::check_tolerations;
 pub(crate) use volumes::claim_template::check_metadata as check_claim_metadata;
 pub(crate) use volumes::shares::check_driver_name;

@@ -43,7 +43,7 @@ impl Subresource for PodBinding {
     const NAME: &'static str = "binding";
 
     fn install(parent: &Arc<Store>, services: &Services) -> Capabilities {
-        capabilities!(Arc::new(Self { pods: parent.clone(), features: services.features }); named_creater)
+        capabilities!(Arc::new(Self::new(parent.clone(), services.features)); named_creater)
     }
 }
 
@@ -80,30 +80,38 @@ impl NamedCreater for PodBinding {
                 format!("name in URL does not match name in Binding object: {name} != {}", object.name());
             return Err(StatusError::bad_request(message));
         }
-        bind(&self.pods, self.features, context, &object, admission, options).await
+        self.bind(context, &object, admission, options).await
     }
 }
 
-/// Assigns the pod that a binding is named after to the node that it names, on a server with these features.
-pub(crate) async fn bind(
-    pods: &Store,
-    features: Features,
-    context: &RequestContext,
-    binding: &Object,
-    admission: &dyn ValidateObject,
-    options: &CreateOptions,
-) -> Result<Answer, StatusError> {
-    let name = binding.name();
-    let errors = validate(binding);
-    if !errors.is_empty() {
-        // The code and the missing reason are kube-apiserver's.
-        return Err(StatusError::new(Reason::Unknown, errors.to_string()));
+// === impl PodBinding ===
+
+impl PodBinding {
+    /// Creates it over the pods, on a server with these features.
+    pub(crate) fn new(pods: Arc<Store>, features: Features) -> Self {
+        Self { pods, features }
     }
-    admission.validate(context, Some(binding), None).await?;
-    let clears_nomination = features.contains(Feature::ClearingNominatedNodeNameAfterBinding);
-    let mut assignment = Assignment { name, binding, clears_nomination };
-    pods.update_by(context, name, &mut assignment, &AdmitAll, options, &BindingRules).await?;
-    Ok(Answer::Success(SuccessStatus { details: None, code: Some(201) }))
+
+    /// Assigns the pod that a binding is named after to the node that it names.
+    pub(crate) async fn bind(
+        &self,
+        context: &RequestContext,
+        binding: &Object,
+        admission: &dyn ValidateObject,
+        options: &CreateOptions,
+    ) -> Result<Answer, StatusError> {
+        let name = binding.name();
+        let errors = validate(binding);
+        if !errors.is_empty() {
+            // The code and the missing reason are kube-apiserver's.
+            return Err(StatusError::new(Reason::Unknown, errors.to_string()));
+        }
+        admission.validate(context, Some(binding), None).await?;
+        let clears_nomination = self.features.contains(Feature::ClearingNominatedNodeNameAfterBinding);
+        let mut assignment = Assignment { name, binding, clears_nomination };
+        self.pods.update_by(context, name, &mut assignment, &AdmitAll, options, &BindingRules).await?;
+        Ok(Answer::Success(SuccessStatus { details: None, code: Some(201) }))
+    }
 }
 
 fn validate(binding: &Object) -> ErrorList {

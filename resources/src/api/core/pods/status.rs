@@ -18,8 +18,8 @@ use resource_views::{List, Typed, View};
 use serde_json::{Value, json};
 
 use super::spec_change;
-use crate::api::core::address;
 use crate::api::core::pod_spec::validation;
+use crate::support::address;
 use crate::support::field::ShownAsGo as _;
 
 const NOT_NEGATIVE: &str = "must be a non-negative integer";

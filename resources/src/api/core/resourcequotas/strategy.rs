@@ -10,7 +10,7 @@ use resource_views::core::v1::ResourceQuota;
 use resource_views::{Map, Quantity};
 
 use super::scopes;
-use crate::api::core::pod_spec::validation;
+use crate::api::core::pod_spec::{resource_names, validation};
 
 /// The resources that a quota may limit besides requests, limits and counts.
 const STANDARD: [&str; 14] = [
@@ -66,7 +66,7 @@ impl ObjectStrategy for ResourceQuotaStrategy {
 
 fn check_amounts(amounts: &Map<Quantity<'_, '_>>, errors: &mut ErrorList) {
     for (name, amount) in amounts.entries() {
-        validation::check_any_name(name, &amount.path(), errors);
+        resource_names::check_any_name(name, &amount.path(), errors);
         let known = name.contains('/') || STANDARD.contains(&name) || MORE.contains(&name);
         let huge = name.starts_with("hugepages-") || name.starts_with("requests.hugepages-");
         if !known && !huge {

@@ -8,7 +8,7 @@ use resource_views::core::v1::{Service, ServiceSpec};
 use resource_views::{List, Text};
 
 use super::service_type::is_external_name;
-use crate::api::core::address;
+use crate::support::address;
 
 /// Maximum number of cluster IPs: one of each family.
 const MAX_ADDRESSES: usize = 2;

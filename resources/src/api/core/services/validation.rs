@@ -9,7 +9,7 @@ use resource_views::core::v1::{LoadBalancerIngress, Service, ServiceSpec};
 
 use super::service_type::{is_external_name, is_externally_accessible, kind, needs_health_check};
 use super::{cluster_ips, type_change};
-use crate::api::core::address;
+use crate::support::address;
 use crate::support::label_selector;
 use crate::support::port_number;
 

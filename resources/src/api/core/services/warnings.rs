@@ -5,7 +5,7 @@ use resource_views::core::v1::Service;
 use resource_views::{List, Text};
 
 use super::service_type::{is_external_name, kind};
-use crate::api::core::address;
+use crate::support::address;
 
 const OLD_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
 

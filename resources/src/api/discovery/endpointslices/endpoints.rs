@@ -6,7 +6,7 @@ use registry_core::api::validation::{ErrorList, FieldError, names};
 use resource_views::discovery::v1::{Endpoint, ForZone};
 use resource_views::{List, Text};
 
-use crate::api::core::address;
+use crate::support::address;
 use crate::support::label_selector;
 
 const MAX_ENDPOINTS: usize = 1000;

@@ -11,7 +11,7 @@ use registry_core::resource::{GatedField, ObjectStrategy};
 use resource_views::discovery::v1::EndpointSlice;
 
 use super::{endpoints, topology};
-use crate::api::core::address;
+use crate::support::address;
 use crate::support::defaulting;
 
 /// The controllers whose addresses are canonical.

@@ -10,8 +10,8 @@ use resource_views::Text;
 use resource_views::networking::v1::{HTTPIngressPath, Ingress, IngressBackend, IngressRule};
 
 use super::CLASS_ANNOTATION;
-use crate::api::core::address;
 use crate::api::networking::references;
+use crate::support::address;
 
 const PATH_TYPES: [&str; 3] = ["Exact", "ImplementationSpecific", "Prefix"];
 /// Sequences and endings that a path must not have, because it would be equivalent to another path.

@@ -9,7 +9,7 @@ use registry_core::api::{FieldError, FieldPath, Object};
 use registry_core::resource::ObjectStrategy;
 use resource_views::networking::v1::IPAddress;
 
-use crate::api::core::address;
+use crate::support::address;
 use crate::support::field::ShownAsGo as _;
 
 /// Returns the error of a name: it must be an address in canonical form, so that no address has two names.

@@ -10,7 +10,7 @@ use resource_views::networking::v1::{
 use resource_views::{List, Text};
 use serde_json::json;
 
-use crate::api::core::address::{self, Network};
+use crate::support::address::{self, Network};
 use crate::support::label_selector;
 
 /// Defaults and validation of policy types, peers and ports.

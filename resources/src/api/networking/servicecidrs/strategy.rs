@@ -6,7 +6,7 @@ use registry_core::api::validation::ErrorList;
 use registry_core::resource::ObjectStrategy;
 use resource_views::networking::v1::{ServiceCIDR, ServiceCIDRSpec};
 
-use crate::api::core::address;
+use crate::support::address;
 use crate::support::field::ShownAsGo as _;
 
 /// At most one range for each family; ranges are immutable.

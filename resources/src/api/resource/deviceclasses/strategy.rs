@@ -7,7 +7,7 @@ use registry_core::context::Budget;
 use registry_core::resource::ObjectStrategy;
 use resource_views::resource::v1::DeviceClass;
 
-use crate::api::core::pod_spec::validation::resources;
+use crate::api::core::pod_spec::resource_names;
 use crate::api::resource::{requests, selectors};
 use crate::support::semantic;
 
@@ -37,7 +37,7 @@ fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
         }
     }
     let extended = spec.extended_resource_name();
-    if extended.exists() && !resources::is_extended(extended.text()) {
+    if extended.exists() && !resource_names::is_extended(extended.text()) {
         errors.push(extended.invalid("must be a valid extended resource name"));
     }
     errors

@@ -15,7 +15,7 @@ use super::journal;
 use crate::directory_lock::DirectoryLock;
 use crate::durable_file;
 use crate::embedded::directory::LOG;
-use crate::embedded::log::{AccessError, LogError};
+use crate::embedded::log_error::{AccessError, LogError};
 
 /// Mode of copies: they contain everything that journals contain.
 const MODE: u32 = 0o700;

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::embedded::log::{AccessError, LogError};
+use crate::embedded::log_error::{AccessError, LogError};
 
 const TRAILER: &[u8] = b"FJL\x03";
 

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::embedded::log::{AccessError, LogError};
+use crate::embedded::log_error::{AccessError, LogError};
 
 /// The beginning of the file `version`, and the version of the format, which follows it.
 const FORMAT: &[u8] = b"FJL";

@@ -15,8 +15,7 @@ use crate::support::webhook_client;
 
 use super::super::findings::{Findings, Place};
 use super::super::view::Spec;
-use super::ratcheting::Options;
-use super::spec::check_word;
+use super::Options;
 
 const UNUSED: &str = "should not be set when strategy is not set to Webhook";
 
@@ -34,7 +33,7 @@ pub(super) fn check(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findi
     if strategy != "None" && spec.preserves_unknown_fields() {
         findings.invalid(&strategy_place, strategy, "must be None if spec.preserveUnknownFields is true");
     }
-    check_word(strategy, &["None", "Webhook"], &strategy_place, findings);
+    findings.check_word(&strategy_place, strategy, &["None", "Webhook"]);
     let webhook = conversion.webhook();
     let client = webhook.client_config();
     let versions = webhook.conversion_review_versions();

@@ -1,12 +1,13 @@
 //! Validates the defaults in a schema. (`apiserver/schema/defaulting`.)
 
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
+use registry_core::cel::{RuleBudget, ValidationRules};
+use registry_core::context::Budget;
 use registry_core::schema::StructuralSchema;
 use serde_json::{Map, Value};
 
 use super::super::findings::{Findings, Place};
 use super::super::schema::Schema;
-use super::rules::DefaultRules;
 
 const EMBEDDED: &str = "x-kubernetes-embedded-resource";
 const META_FIELDS: [&str; 3] = ["apiVersion", "kind", "metadata"];
@@ -223,5 +224,46 @@ impl<'a> Search<'a, '_> {
             Step::Item => value.get(0),
         });
         found != Some(default)
+    }
+}
+
+/// Evaluates rules for the defaults in a schema, within a limit of cost for all of them.
+struct DefaultRules<'b> {
+    budget: RuleBudget<'b>,
+}
+
+// === impl DefaultRules ===
+
+impl<'b> DefaultRules<'b> {
+    /// Creates the limit of a request.
+    fn new(request: &'b Budget) -> Self {
+        Self { budget: RuleBudget::default().within(request) }
+    }
+
+    /// Evaluates the rules of a schema for its default. `is_resource`: the schema is that of a whole resource.
+    fn validate(
+        &mut self,
+        schema: &Value,
+        is_resource: bool,
+        default: &Value,
+        place: &Place,
+        findings: &mut Findings<'_>,
+    ) {
+        if self.budget.is_exhausted() {
+            return;
+        }
+        let Some(rules) = ValidationRules::compile(schema, is_resource) else { return };
+        let mut without_old = self.budget.clone();
+        let mut errors = ErrorList::default();
+        let unchanged = rules.validate(place.path(), default, Some(default), &mut self.budget, &mut errors);
+        errors.append(unchanged);
+        if errors.is_empty() {
+            // Rules about the old value must also hold where there is none.
+            rules.validate(place.path(), default, None, &mut without_old, &mut errors);
+            if without_old.is_exhausted() {
+                self.budget = without_old;
+            }
+        }
+        findings.append(place, errors);
     }
 }

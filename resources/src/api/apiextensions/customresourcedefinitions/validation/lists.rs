@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::super::findings::{Findings, Place};
 use super::super::schema::{Items, Schema};
-use super::ratcheting::Options;
+use super::Options;
 
 const LIST_TYPE: &str = "x-kubernetes-list-type";
 const LIST_KEYS: &str = "x-kubernetes-list-map-keys";

@@ -3,8 +3,10 @@
 
 use super::super::findings::{Findings, Place};
 use super::super::schema::{Additional, Items, Schema};
-use super::lists;
-use super::ratcheting::{Options, TYPES};
+use super::{Options, lists};
+
+/// The types that a schema may name, in the order of messages.
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
 
 /// The rules that apply to a part of a schema.
 #[derive(Clone, Copy)]
@@ -20,6 +22,11 @@ struct Scope<'o, 'a> {
 pub(super) fn check(schema: Schema<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings<'_>) {
     let scope = Scope { options, forbids_defaults: None, is_in_meta: false };
     scope.check(schema, true, place, findings);
+}
+
+/// Whether a schema names a type that OpenAPI does not have.
+pub(super) fn has_unknown_type(schema: Schema<'_>) -> bool {
+    !schema.kind().is_empty() && !TYPES.contains(&schema.kind())
 }
 
 impl Scope<'_, '_> {
@@ -59,7 +66,7 @@ impl Scope<'_, '_> {
     /// Checks the fields that need no other schema.
     fn check_fields(self, schema: Schema<'_>, place: &Place, findings: &mut Findings<'_>) {
         let kind = schema.kind();
-        if self.options.types_are_known && !kind.is_empty() && !TYPES.contains(&kind) {
+        if self.options.types_are_known && has_unknown_type(schema) {
             findings.unsupported(&place.child("type"), kind, &TYPES);
         }
         if let Some(reason) = self.forbids_defaults.filter(|_| schema.get("default").is_some()) {

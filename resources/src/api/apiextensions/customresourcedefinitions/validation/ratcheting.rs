@@ -1,4 +1,4 @@
-//! The rules that apply: a definition that was stored before a rule existed may still violate the rule.
+//! The rules that apply to a change: a definition that was stored before a rule existed may still violate the rule.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -9,64 +9,10 @@ use serde_json::Value;
 
 use super::super::schema::Schema;
 use super::super::view::{Spec, has_condition};
-use super::{conversion, defaulting, lists, structural};
-
-/// Maximum number of selectable fields of a version.
-pub(super) const MAX_SELECTABLE_FIELDS: usize = 8;
-
-/// The types that a schema may name, in the order of messages.
-pub(super) const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
-
-/// The rules that apply to a change.
-pub(super) struct Options<'a> {
-    /// A webhook must understand a version of reviews that the server speaks.
-    pub(super) review_version_is_known: bool,
-    /// The scope and the kind must not change.
-    pub(super) names_are_fixed: bool,
-    /// Every version must have a schema.
-    pub(super) schema_is_required: bool,
-    /// Types must be those of OpenAPI.
-    pub(super) types_are_known: bool,
-    /// Schemas must be structural.
-    pub(super) is_structural: bool,
-    /// Defaults must not have unknown fields.
-    pub(super) defaults_are_pruned: bool,
-    /// Elements of sets must be atomic.
-    pub(super) sets_are_atomic: bool,
-    /// Keys of lists must be set, and their elements not null.
-    pub(super) keys_are_set: bool,
-    /// The certificates of a webhook may be unreadable.
-    pub(super) allows_bad_bundle: bool,
-    /// Versions that may have too many selectable fields; the empty name stands for all versions.
-    pub(super) many_selectable: HashSet<&'a str>,
-    /// Versions whose schema did not change: their rules may cost what they cost.
-    pub(super) unchanged: HashSet<&'a str>,
-    /// The expressions of the definition before the change: they may use what new ones may not.
-    pub(super) stored: Arc<StoredExpressions<'a>>,
-}
-
-// === impl Options ===
+use super::versions::MAX_SELECTABLE_FIELDS;
+use super::{Options, conversion, defaulting, lists, openapi, structural};
 
 impl<'a> Options<'a> {
-    /// Returns the rules for new definitions: all.
-    pub(super) fn for_creation() -> Self {
-        Self {
-            review_version_is_known: true,
-            names_are_fixed: false,
-            schema_is_required: true,
-            types_are_known: true,
-            is_structural: true,
-            defaults_are_pruned: true,
-            sets_are_atomic: true,
-            keys_are_set: true,
-            // The server looks at the certificates before it serves the resource.
-            allows_bad_bundle: true,
-            many_selectable: HashSet::new(),
-            unchanged: HashSet::new(),
-            stored: Arc::default(),
-        }
-    }
-
     /// Returns the rules for a change.
     pub(super) fn for_update(new: &'a Object, old: &'a Object) -> Self {
         let before = Spec::from_object(old);
@@ -75,7 +21,7 @@ impl<'a> Options<'a> {
             review_version_is_known: conversion::knows_review_version(&before.written.conversion()),
             names_are_fixed: has_condition(old, "Established", "True"),
             schema_is_required: has_all_schemas(&before),
-            types_are_known: !before.any_schema(&has_unknown_type),
+            types_are_known: !before.any_schema(&openapi::has_unknown_type),
             is_structural: !before.schemas().any(structural::is_violated),
             defaults_are_pruned: !before.schemas().any(defaulting::has_unpruned_defaults),
             sets_are_atomic: !before.any_schema(&lists::is_set_of_divisible),
@@ -90,10 +36,6 @@ impl<'a> Options<'a> {
 
 fn has_all_schemas(spec: &Spec<'_>) -> bool {
     spec.shared.schema().is_some() || spec.versions.iter().all(|version| version.parts.schema().is_some())
-}
-
-fn has_unknown_type(schema: Schema<'_>) -> bool {
-    !schema.kind().is_empty() && !TYPES.contains(&schema.kind())
 }
 
 fn allows_bad_bundle(old: &Object, before: &Spec<'_>) -> bool {

@@ -1,12 +1,13 @@
 //! Validates one schema as a whole.
 
+use registry_core::cel::DefinitionCheck;
 use serde_json::Value;
 
 use super::super::findings::{Findings, Place};
 use super::super::schema::Schema;
 use super::super::view::Parts;
-use super::ratcheting::Options;
-use super::{defaulting, openapi, rules, structural};
+use super::Options;
+use super::{defaulting, openapi, structural};
 use crate::support::go_text;
 
 /// The fields that a schema with the `status` subresource may have at its root, as messages list them.
@@ -88,17 +89,15 @@ pub(super) fn check_schema(
     let before_openapi = findings.len();
     openapi::check(schema, rules.options, place, findings);
     if let Some(value) = value {
-        let schema_errors = findings.since(before_openapi);
-        let SchemaRules { options, is_unchanged, .. } = *rules;
-        rules::validate_rules(
-            value,
-            evaluates_rules,
-            &schema_errors,
-            &options.stored,
-            is_unchanged,
-            place,
-            findings,
-        );
+        let mut check = DefinitionCheck::default()
+            .with_unchanged_schema(rules.is_unchanged)
+            .with_schema_errors(&findings.since(before_openapi))
+            .with_stored_expressions(rules.options.stored.clone());
+        if !evaluates_rules {
+            check = check.without_expressions();
+        }
+        let errors = check.check(value, place.path(), findings.budget());
+        findings.append(place, errors);
     }
     if let Some(reason) = unconvertible.filter(|_| findings.len() == start) {
         // Most reasons have an error of their own, which says where.

@@ -8,7 +8,7 @@ use resource_views::Text;
 use super::super::findings::{Findings, Place};
 use super::super::schema::Schema;
 use super::super::view::Spec;
-use super::ratcheting::Options;
+use super::Options;
 use super::{conversion, names, root, versions};
 
 /// Maximum number of versions. Each has routes, documents and a compiled schema.
@@ -20,7 +20,7 @@ const VERSIONS: &str = "[<apiextensions.CustomResourceDefinitionVersion>";
 /// Checks a spec.
 pub(super) fn check(spec: &Spec<'_>, options: &Options<'_>, place: &Place, findings: &mut Findings<'_>) {
     check_group(spec.written.group().text(), &place.child("group"), findings);
-    check_word(spec.written.scope().text(), &["Cluster", "Namespaced"], &place.child("scope"), findings);
+    findings.check_word(&place.child("scope"), spec.written.scope().text(), &["Cluster", "Namespaced"]);
     check_schemas_present(spec, options, place, findings);
     let preserves = spec.preserves_unknown_fields();
     let has_defaults = spec.any_schema(&|schema| schema.get("default").is_some());
@@ -74,15 +74,6 @@ pub(super) fn check_unchanged(
     }
     compare(new.written.group(), old.written.group(), &place.child("group"));
     compare(new_names.plural(), old_names.plural(), &names_place.child("plural"));
-}
-
-/// Checks that a text is one of the accepted words.
-pub(super) fn check_word(text: &str, accepted: &[&str], place: &Place, findings: &mut Findings<'_>) {
-    if text.is_empty() {
-        findings.required(place, "");
-    } else if !accepted.contains(&text) {
-        findings.unsupported(place, text, accepted);
-    }
 }
 
 fn check_group(group: &str, place: &Place, findings: &mut Findings<'_>) {

@@ -5,12 +5,14 @@ use std::collections::HashSet;
 use super::super::findings::{Findings, Place};
 use super::super::schema::Schema;
 use super::super::view::{Parts, Spec, Version};
-use super::ratcheting::{MAX_SELECTABLE_FIELDS, Options};
-use super::{field_paths, names, root};
+use super::{Options, field_paths, names, root};
 
 const COLUMN_TYPES: [&str; 5] = ["boolean", "date", "integer", "number", "string"];
 const COLUMN_FORMATS: [&str; 8] =
     ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
+
+/// Maximum number of selectable fields of a version.
+pub(super) const MAX_SELECTABLE_FIELDS: usize = 8;
 
 /// Maximum length of a deprecation warning, in bytes.
 const MAX_WARNING_BYTES: usize = 256;

@@ -9,10 +9,8 @@ use resource_views::{List, View};
 
 use super::resource_claims::ClaimNames;
 use super::volumes::Volumes;
-use super::{Options, environment, mounts, probes, resources, restarts, security_context};
+use super::{Options, environment, mounts, probes, resources, restarts, security_context, text_rules};
 
-/// The accepted policies for pulling images.
-pub(super) const PULL_POLICIES: &[&str] = &["Always", "IfNotPresent", "Never"];
 const MESSAGE_POLICIES: &[&str] = &["File", "FallbackToLogsOnError"];
 const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
 const NOT_EPHEMERAL: &str = "cannot be set for an Ephemeral Container";
@@ -112,7 +110,7 @@ impl<'v> Surroundings<'v, '_> {
         environment::check_variables(&container.env(), errors);
         environment::check_bulk_sources(&container.env_from(), errors);
         mounts::check(container, self.volumes, errors);
-        container.image_pull_policy().check_word(PULL_POLICIES, errors);
+        text_rules::check_pull_policy(&container.image_pull_policy(), errors);
         resources::check_container(&container.resources(), self.claims, self.options, errors);
         restarts::check_resize_policies(&container.resize_policy(), self.spec, errors);
         let context = container.security_context();

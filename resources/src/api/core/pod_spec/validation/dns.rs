@@ -6,7 +6,7 @@ use resource_views::core::v1::{HostAlias, PodSpec};
 use resource_views::{List, Text};
 
 use super::text_rules;
-use crate::api::core::address;
+use crate::support::address;
 
 const POLICIES: &[&str] = &["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 const MAX_NAMESERVERS: usize = 3;

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, names};
-use registry_core::schema::Quantity;
 use resource_views::core::v1::{
     EnvFromSource, EnvVar, FileKeySelector, ObjectFieldSelector, PodSpec, ResourceFieldSelector, Volume,
 };
@@ -204,7 +203,7 @@ pub(super) fn check_resource(
 /// Checks the unit in which an amount is shown.
 fn check_divisor(resource: &str, divisor: &Amount<'_, '_>, errors: &mut ErrorList) {
     let Some(quantity) = divisor.quantity() else { return };
-    if quantity.compare(&Quantity::whole(0)).is_eq() {
+    if quantity.is_zero() {
         return;
     }
     let quantity = quantity.to_string();

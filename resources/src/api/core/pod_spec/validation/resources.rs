@@ -1,44 +1,17 @@
 //! Resource requests and limits, of containers and of pods.
 
 use registry_core::api::FieldError;
-use registry_core::api::validation::{ErrorList, FieldPath, names};
+use registry_core::api::validation::{ErrorList, FieldPath};
 use registry_core::schema::Quantity;
 use resource_views::core::v1::{PodSpec, ResourceRequirements};
 use resource_views::{Map, Quantity as Amount};
 
 use super::Options;
 use super::resource_claims::ClaimNames;
+use crate::api::core::pod_spec::resource_names::{
+    HUGE_PAGES, check_any_name, check_container_name, is_counted, is_of_pods, may_overcommit,
+};
 use crate::api::core::pod_spec::totals::{self, Amounts};
-
-const OF_CONTAINERS: &[&str] = &["cpu", "memory", "ephemeral-storage"];
-const HUGE_PAGES: &str = "hugepages-";
-const QUOTA_PREFIX: &str = "requests.";
-const NANOS: i128 = 1_000_000_000;
-
-/// Resources that Kubernetes knows, some of them only in quotas. Resources with whole amounts only come first.
-const STANDARD: &[&str] = &[
-    "pods",
-    "resourcequotas",
-    "services",
-    "replicationcontrollers",
-    "secrets",
-    "configmaps",
-    "persistentvolumeclaims",
-    "services.nodeports",
-    "services.loadbalancers",
-    "cpu",
-    "memory",
-    "ephemeral-storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-    "storage",
-    "requests.storage",
-];
-const COUNTED: usize = 9;
 
 /// The names of resources that a holder of amounts can have.
 #[derive(Clone, Copy)]
@@ -160,38 +133,11 @@ fn check_name(name: &str, amount: &Amount<'_, '_>, holder: Holder, errors: &mut 
     }
 }
 
-/// Checks the name of a resource: one of Kubernetes', or one with a domain.
-pub(crate) fn check_any_name(name: &str, path: &FieldPath, errors: &mut ErrorList) {
-    let complaints = names::qualified_name(name);
-    if complaints.is_empty() && !name.contains('/') && !is_standard(name) {
-        let detail = "must be a standard resource type or fully qualified";
-        errors.push(FieldError::invalid(path.clone(), name, detail));
-    }
-    for complaint in complaints {
-        errors.push(FieldError::invalid(path.clone(), name, complaint));
-    }
-}
-
-/// Checks the name of a resource that containers can request.
-pub(crate) fn check_container_name(name: &str, path: &FieldPath, errors: &mut ErrorList) {
-    check_any_name(name, path, errors);
-    let complaint = if name.contains('/') {
-        let is_wrong = !is_native(name) && !is_extended(name);
-        is_wrong.then_some("doesn't follow extended resource name standard")
-    } else {
-        let is_wrong = !OF_CONTAINERS.contains(&name) && !name.starts_with(HUGE_PAGES);
-        is_wrong.then_some("must be a standard resource for containers")
-    };
-    if let Some(complaint) = complaint {
-        errors.push(FieldError::invalid(path.clone(), name, complaint));
-    }
-}
-
 /// Checks an amount of a resource: not negative, and whole if there are only whole ones.
 pub(crate) fn check_quantity(name: &str, amount: &Amount<'_, '_>, errors: &mut ErrorList) {
     let Some(quantity) = amount.quantity() else { return };
     let mut complain = |detail| errors.push(FieldError::invalid(amount.path(), quantity.to_string(), detail));
-    if quantity.compare(&Quantity::whole(0)).is_lt() {
+    if quantity.is_negative() {
         complain("must be greater than or equal to 0");
     }
     if is_counted(name) && has_fraction(&quantity) {
@@ -199,60 +145,18 @@ pub(crate) fn check_quantity(name: &str, amount: &Amount<'_, '_>, errors: &mut E
     }
 }
 
-fn is_standard(name: &str) -> bool {
-    let is_pages = name.strip_prefix(QUOTA_PREFIX).unwrap_or(name).starts_with(HUGE_PAGES);
-    is_pages || STANDARD.contains(&name)
-}
-
-/// Whether it belongs to Kubernetes.
-pub(crate) fn is_native(name: &str) -> bool {
-    !name.contains('/') || name.contains("kubernetes.io/")
-}
-
-/// Whether it is a resource of somebody else's, and can be named in a quota.
-pub(crate) fn is_extended(name: &str) -> bool {
-    !is_native(name)
-        && !name.starts_with(QUOTA_PREFIX)
-        && names::qualified_name(&format!("{QUOTA_PREFIX}{name}")).is_empty()
-}
-
-/// Whether the limit of a resource may exceed its request.
-pub(crate) fn may_overcommit(name: &str) -> bool {
-    is_native(name) && !name.starts_with(HUGE_PAGES)
-}
-
-/// Whether a pod as a whole can have it.
-pub(crate) fn is_of_pods(name: &str) -> bool {
-    matches!(name, "cpu" | "memory") || name.starts_with(HUGE_PAGES)
-}
-
-/// Whether there are only whole ones.
-fn is_counted(name: &str) -> bool {
-    STANDARD.iter().take(COUNTED).any(|counted| *counted == name) || is_extended(name)
-}
-
 // === amounts ===
 
 /// Whether there are thousandths, after rounding up to them.
 pub(in crate::api::core::pod_spec) fn has_fraction(quantity: &Quantity) -> bool {
-    const NANOS_IN_THOUSANDTH: i128 = NANOS / 1_000;
-    let Some(nanos) = quantity.nanos() else { return !quantity.is_whole() };
-    let rounds_up = nanos > 0 && nanos % NANOS_IN_THOUSANDTH != 0;
-    (nanos / NANOS_IN_THOUSANDTH + i128::from(rounds_up)) % 1_000 != 0
-}
-
-/// Returns the number, rounded up.
-fn rounded_up(quantity: &Quantity) -> Option<i128> {
-    let nanos = quantity.nanos()?;
-    let rounds_up = nanos > 0 && nanos % NANOS != 0;
-    Some(nanos / NANOS + i128::from(rounds_up))
+    quantity.milli_value().map_or(!quantity.is_whole(), |thousandths| thousandths % 1_000 != 0)
 }
 
 /// Whether an amount of huge pages is a multiple of the size of a page.
 fn is_divisible(name: &str, amount: &Quantity) -> bool {
     let Some(size) = name.strip_prefix(HUGE_PAGES) else { return true };
     let Some(size) = Quantity::parse(size).ok().filter(|size| !has_fraction(size)) else { return false };
-    match (rounded_up(amount), rounded_up(&size)) {
+    match (amount.value(), size.value()) {
         (Some(amount), Some(size)) => size > 0 && amount % size == 0,
         _ => false,
     }

@@ -108,3 +108,13 @@ pub(super) fn check_resize_of_init(container: &Container<'_, '_>, options: &Opti
         }
     }
 }
+
+/// Whether a resize restarts an init container, which runs once.
+pub(super) fn has_restarted_init(containers: &List<Container<'_, '_>>) -> bool {
+    let restarts =
+        |policy: ContainerResizePolicy<'_, '_>| policy.restart_policy().text() == "RestartContainer";
+    containers
+        .elements()
+        .filter(|container| container.restart_policy().text() != "Always")
+        .any(|container| container.resize_policy().elements().any(restarts))
+}

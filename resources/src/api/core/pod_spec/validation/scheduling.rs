@@ -83,6 +83,11 @@ fn check_compared_value(value: &Text<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
+/// Whether a toleration compares numbers.
+pub(super) fn has_comparison(tolerations: &List<Toleration<'_, '_>>) -> bool {
+    tolerations.elements().any(|toleration| matches!(toleration.operator().text(), "Lt" | "Gt"))
+}
+
 // === topology spread ===
 
 /// Checks the constraints on how pods are spread. Two must not have the same key and action.

@@ -1,7 +1,7 @@
-//! Format rules of texts in pod specs. Each returns Kubernetes' complaints; none if the text is valid.
+//! Rules of single values in pod specs. Rules of texts return Kubernetes' complaints; none if the text is valid.
 
 use registry_core::api::validation::{ErrorList, names};
-use resource_views::{IntOrString, Integer};
+use resource_views::{IntOrString, Integer, Text};
 
 use crate::support::port_number;
 
@@ -104,6 +104,11 @@ pub(super) fn check_file_mode(mode: &Integer<'_, '_>, errors: &mut ErrorList) {
     if mode.integer().is_some_and(|mode| !(0..=0o777).contains(&mode)) {
         errors.push(mode.invalid("must be a number between 0 and 0777 (octal), both inclusive"));
     }
+}
+
+/// Checks the policy for pulling an image.
+pub(super) fn check_pull_policy(policy: &Text<'_, '_>, errors: &mut ErrorList) {
+    policy.check_word(&["Always", "IfNotPresent", "Never"], errors);
 }
 
 /// Checks a port, which may be a number or the name of a container's port.

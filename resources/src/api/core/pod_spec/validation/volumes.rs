@@ -9,13 +9,12 @@ pub(crate) mod shares;
 use std::collections::{HashMap, HashSet};
 
 use registry_core::api::validation::{ErrorList, names};
-use registry_core::schema::Quantity;
 use resource_views::core::v1::{
     EmptyDirVolumeSource, EphemeralVolumeSource, ImageVolumeSource, PersistentVolumeClaimVolumeSource, Volume,
 };
 use resource_views::{List, Text};
 
-use super::{Options, containers, text_rules};
+use super::{Options, text_rules};
 use crate::support::choice::Choice;
 
 pub(super) use projected::has_non_local_token_path;
@@ -134,7 +133,7 @@ fn check_created_claim(name: &Text<'_, '_>, pod: Option<&str>, errors: &mut Erro
 fn check_empty_directory(directory: &EmptyDirVolumeSource<'_, '_>, errors: &mut ErrorList) {
     let limit = directory.size_limit();
     let quantity = limit.quantity();
-    if quantity.is_some_and(|quantity| quantity.compare(&Quantity::whole(0)).is_lt()) {
+    if quantity.is_some_and(|quantity| quantity.is_negative()) {
         errors.push(limit.forbidden("SizeLimit field must be a valid resource quantity"));
     }
 }
@@ -157,5 +156,5 @@ fn check_image(image: &ImageVolumeSource<'_, '_>, options: &Options, errors: &mu
     if options.is_pod {
         image.reference().check_present(errors);
     }
-    image.pull_policy().check_word(containers::PULL_POLICIES, errors);
+    text_rules::check_pull_policy(&image.pull_policy(), errors);
 }

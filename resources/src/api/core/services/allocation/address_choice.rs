@@ -15,9 +15,9 @@ use serde_json::json;
 use super::address_objects::AddressObjects;
 use super::allocations::{AllocationSet, Allocations};
 use super::service_cidrs::CidrRanges;
-use crate::api::core::address;
 use crate::api::core::services::Services;
 use crate::api::core::services::ranges::{NodePort, ServiceRange, family_of};
+use crate::support::address;
 
 const ADDRESS: [&str; 2] = ["spec", "clusterIP"];
 const ADDRESSES: [&str; 2] = ["spec", "clusterIPs"];

@@ -14,8 +14,8 @@ use registry_core::rest::{
 use registry_core::schema::Schema;
 use registry_core::{RequestContext, Resource as _, ResourceType, capabilities};
 
+use super::Ship;
 use super::port::Port;
-use super::ship::Ship;
 
 const PORT: &[&str] = &["spec", "port"];
 

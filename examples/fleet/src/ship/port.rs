@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::ship::Ship;
+use super::Ship;
 
 // ANCHOR: port
 /// A port with ships of the fleet.

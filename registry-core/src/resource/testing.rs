@@ -14,7 +14,7 @@ use crate::api::Object;
 use crate::resource::{Resource, ResourceDescription, ResourceType};
 use crate::schema::{Scalar, Schema, TypeRef};
 
-use super::{Conversion, ConversionError, Converter, Spoke, conformed};
+use super::conversion::{Conversion, ConversionError, Converter, Spoke, conformed};
 
 /// Converts samples of both versions to the other version and back: one with every field set, and one without each of
 /// them. For versions whose fields have a syntax, pass valid objects to [`assert_spoke_round_trips`] and

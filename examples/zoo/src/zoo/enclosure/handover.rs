@@ -12,7 +12,7 @@ use registry_core::registry::{Services, Store, Subresource, SubresourceStore, Up
 use registry_core::resource::ResourceType;
 use registry_core::rest::Capabilities;
 
-use super::enclosure::Enclosure;
+use super::Enclosure;
 
 const KEEPER: &[&str] = &["spec", "keeper"];
 
