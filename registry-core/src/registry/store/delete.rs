@@ -63,7 +63,7 @@ impl GracefulDeleter for Store {
             .map_err(|error| self.operation(context, Verb::Delete, name, &key).interpret(error))?;
         let Attempt { plan, uid, .. } = attempt;
         if updated.outcome == UpdateOutcome::Deleted {
-            self.removed(&updated.object);
+            self.removed(&updated.object).await;
         }
         let answer = match plan {
             Plan::Gone | Plan::Pending => self.deleted(context, updated.object, name, &uid),
@@ -89,7 +89,7 @@ impl Store {
         let same = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
         match self.storage.delete(key, &same, &mut AnyDeletion, Some(marked.clone())).await {
             Ok(last) => {
-                self.removed(&last);
+                self.removed(&last).await;
                 Ok(self.deleted(context, last, name, uid))
             }
             Err(StorageError::NotFound { .. }) => Ok(self.deleted(context, marked, name, uid)),
