@@ -99,3 +99,35 @@ async fn a_service_takes_its_endpoints_with_it() {
     }
     server.stop().await;
 }
+
+#[tokio::test]
+async fn priority_classes_of_the_system_are_deleted_only_in_a_collection_as_in_kube_apiserver() {
+    const CLASSES: &str = "/apis/scheduling.k8s.io/v1/priorityclasses";
+    let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
+    let mut admin = Connection::open(&server, Protocol::Http2).await;
+    for (name, value) in [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)]
+    {
+        // The server may have created it.
+        let class = json!({ "metadata": { "name": name }, "value": value });
+        let created = admin.call("POST", CLASSES, &class).await;
+        assert!([201, 409].contains(&created.status), "{}", created.text());
+        for query in ["", "?dryRun=All"] {
+            let refused = admin.call("DELETE", &format!("{CLASSES}/{name}{query}"), &Value::Null).await;
+            let message = format!(
+                "priorityclasses.scheduling.k8s.io \"{name}\" is forbidden: this is a system priority class and cannot be deleted"
+            );
+            assert_eq!((refused.status, refused.json()["message"].as_str()), (403, Some(&*message)));
+        }
+    }
+    let class = json!({ "metadata": { "name": "own" }, "value": 1 });
+    assert_eq!(admin.call("POST", CLASSES, &class).await.status, 201);
+    assert_eq!(admin.call("DELETE", &format!("{CLASSES}/own"), &Value::Null).await.status, 200);
+    let absent = admin.call("DELETE", &format!("{CLASSES}/own"), &Value::Null).await;
+    assert_eq!(absent.status, 404);
+    let selected = format!("{CLASSES}?fieldSelector=metadata.name=system-node-critical");
+    let deleted = admin.call("DELETE", &selected, &Value::Null).await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    let gone = admin.call("GET", &format!("{CLASSES}/system-node-critical"), &Value::Null).await;
+    assert_eq!(gone.status, 404, "{}", gone.text());
+    server.stop().await;
+}

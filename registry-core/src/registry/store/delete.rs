@@ -46,6 +46,10 @@ impl GracefulDeleter for Store {
         admission: &dyn ValidateObject,
         options: &DeleteOptions,
     ) -> Result<Deletion, StatusError> {
+        let is_alone = context.verb != "deletecollection";
+        if let Some(reason) = self.strategy().forbids_deletion(name).filter(|_| is_alone) {
+            return Err(StatusError::forbidden(self.named(context), name, reason));
+        }
         for warning in self.strategy().warnings_on_delete(options) {
             context.warn(warning);
         }
