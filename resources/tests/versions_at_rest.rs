@@ -87,6 +87,24 @@ fn own_values_are_not_parsed_and_those_of_other_servers_get_defaults() {
 }
 
 #[test]
+fn fields_of_features_that_are_off_here_are_read() {
+    let container = json!({"name": "c", "image": "i", "lifecycle": {"stopSignal": "SIGUSR1"}});
+    let pod = json!({
+        "kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"containers": [container], "os": {"name": "linux"}},
+    });
+    let versions = Versions::only(Pods::TYPE.instantiate());
+    let as_protobuf = protobuf::encode(&pod, &(Pods::TYPE.schema)(), "v1", "Pod").unwrap();
+    for stored in [Bytes::from(format!("{pod}\n")), as_protobuf] {
+        let Ok(CanonicalForm::Other(whole)) = versions.canonical(&stored) else {
+            panic!("it lacks defaults")
+        };
+        let whole: Value = serde_json::from_slice(&whole).unwrap();
+        assert_eq!(whole["spec"]["containers"][0]["lifecycle"], json!({"stopSignal": "SIGUSR1"}));
+    }
+}
+
+#[test]
 fn services_without_families_get_them() {
     let service = json!({
         "kind": "Service", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "default"},
