@@ -14,6 +14,7 @@
 //! | `rounds` | repeats work for each extension server |
 //! | `ask` | requests of the aggregator itself |
 //! | `endpoints` | the endpoints of services |
+//! | `descriptions` | reads the discovery documents of other servers |
 //! | `known`, `documents`, `specs` | what extension servers say in discovery and OpenAPI |
 //! | `peers` | requests that other servers of the cluster serve |
 //!
@@ -41,6 +42,7 @@ use crate::metrics::ServerMetrics;
 
 mod ask;
 mod availability;
+mod descriptions;
 mod documents;
 mod endpoints;
 mod error;
