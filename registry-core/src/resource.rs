@@ -31,6 +31,7 @@ mod gated;
 mod properties;
 mod schema_rules;
 mod strategy;
+pub mod testing;
 pub(crate) mod typed;
 mod versions;
 mod write_rules;
