@@ -73,7 +73,8 @@ fn own_values_are_not_parsed_and_those_of_other_servers_get_defaults() {
     let versions = Versions::only(Pods::TYPE.instantiate());
     let canonical = |value: &str| versions.canonical(value.as_bytes()).unwrap();
     let cut = OWN.trim_end_matches("]}}");
-    for own in [OWN, cut] {
+    let of_later_release = format!("{OWN} ");
+    for own in [OWN, cut, &of_later_release] {
         assert!(matches!(canonical(own), CanonicalForm::Same), "{own}");
     }
     assert!(versions.canonical(format!("{cut}\n").as_bytes()).is_err());
