@@ -12,6 +12,7 @@
 //! | `availability` | the `Available` condition |
 //! | `rounds` | repeats work for each extension server |
 //! | `known` | what they have said, published when it changes |
+//! | `descriptions` | reads the discovery documents of other servers |
 //! | `ask` | requests of the aggregator itself |
 //! | `forward` | a request and its response |
 //! | `transports` | the connections to all extension servers |
@@ -46,6 +47,7 @@ use crate::metrics::ServerMetrics;
 
 mod ask;
 mod availability;
+mod descriptions;
 mod documents;
 mod endpoints;
 mod error;

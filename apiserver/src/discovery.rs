@@ -21,6 +21,7 @@ use responses::{self, Document};
 use serde_json::json;
 
 mod aggregated;
+mod described;
 mod groups;
 mod legacy;
 mod peers;
@@ -28,6 +29,9 @@ mod remote;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use described::{
+    Freshness, GroupDiscovery, KindDiscovery, ResourceDiscovery, SubresourceDiscovery, VersionDiscovery,
+};
 pub(crate) use groups::{Group, Version, sort_by_preference};
 pub(crate) use peers::{PeerGroups, PublishPeers};
 pub(crate) use remote::{PublishRemote, RemoteGroups, RemoteVersion};

@@ -190,14 +190,14 @@ fn run_program(
         Some(Command::Test(command)) => {
             let builder = customize(role(&options).builder());
             let ended = for_command::run(options.clone(), command, maps, builder);
-            return exit(program, ended.map_err(|error| with_flags(&given, &error)));
+            return exit(program, ended.map_err(|error| with_flags(&given, &error, error.file())));
         }
         None => {
             let builder = customize(role(&options).builder());
             run(invocation, options, maps, builder).map_err(CommandError::from)
         }
     };
-    let outcome = outcome.map_err(|error| with_flags(&given, &error));
+    let outcome = outcome.map_err(|error| with_flags(&given, &error, error.file()));
     exit(program, outcome.map(|()| ExitCode::SUCCESS))
 }
 
@@ -206,13 +206,12 @@ fn print(text: impl AsRef<[u8]>) -> Result<(), CommandError> {
     Ok(std::io::stdout().write_all(text.as_ref())?)
 }
 
-/// Returns the text of an error, with the flags whose files it is about.
-fn with_flags(given: &Options, error: &impl Display) -> String {
+/// Returns the text of an error, with the flags that name the file that it is about.
+fn with_flags(given: &Options, error: &impl Display, file: Option<&Path>) -> String {
     let text = error.to_string();
-    match given.flags_of_files_in(&text).join(", ") {
-        flags if flags.is_empty() => text,
-        flags => format!("{text} ({flags})"),
-    }
+    let flags = file.map(|file| given.flags_of_file(file)).unwrap_or_default();
+    let missing: Vec<String> = flags.into_iter().filter(|flag| !text.contains(flag.as_str())).collect();
+    if missing.is_empty() { text } else { format!("{text} ({})", missing.join(", ")) }
 }
 
 /// Returns the exit code of the process. Reports a failure on stderr.
@@ -328,4 +327,40 @@ async fn serve(
 #[cfg(not(feature = "embedded"))]
 fn maintain(_: &StorageCommand, _: &Options, _: &[&'static StorageMap]) -> Result<(), CommandError> {
     Err(ServerError::from(crate::storage::EngineError::NotBuilt("embedded")).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+
+    use crate::pki::PkiError;
+
+    use super::*;
+
+    #[test]
+    fn an_error_about_a_file_names_the_flags_of_the_file() {
+        let arguments = [
+            "apiserver",
+            "--client-ca-file=/no/ca.crt",
+            "--requestheader-client-ca-file=/no/ca.crt",
+            "--tls-sni-cert-key=/no/a b.crt,/no/a.key",
+        ];
+        let given = Options::from_arguments(arguments).unwrap();
+        for (path, flags) in [
+            ("/no/ca.crt", " (--client-ca-file, --requestheader-client-ca-file)"),
+            ("/no/a b.crt", " (--tls-sni-cert-key)"),
+            ("/no/a.key", " (--tls-sni-cert-key)"),
+            ("/no/ca", ""),
+            ("ca.crt", ""),
+        ] {
+            let error = PkiError::Read { path: path.into(), source: ErrorKind::NotFound.into() };
+            let error = CommandError::from(ServerError::from(error));
+            let text = with_flags(&given, &error, error.file());
+            assert_eq!(text, format!("cannot read {path}: entity not found{flags}"));
+        }
+        let named = "--client-ca-file: /no/ca.crt is odd";
+        let file = Some(Path::new("/no/ca.crt"));
+        assert_eq!(with_flags(&given, &named, file), format!("{named} (--requestheader-client-ca-file)"));
+        assert_eq!(with_flags(&given, &"the file /no/ca.crt is odd", None), "the file /no/ca.crt is odd");
+    }
 }

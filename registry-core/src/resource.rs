@@ -7,7 +7,7 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`testing`] | checks for authors that a conversion is lossless |
+//! | [`testing`] | checks for authors that a conversion is lossless; schemas that tests have to wait for |
 //! | `declaration` | checks of a declaration against its schema |
 //! | `description` | the constant form |
 //! | `versions` | the served versions of a stored kind |

@@ -38,16 +38,18 @@ pub struct AttachedWork {
 }
 
 /// Attaches hooks to the stores of resources before they are served: services get addresses and ports of these ranges.
-/// `shared` is the store, if several servers use it. Returns what runs with them.
+/// `shared` is the store, if several servers use it. Endpoints are removed with their services. Returns what runs with
+/// the hooks.
 pub fn attach_hooks(
     installed: &registry_core::registry::InstalledApi,
     ranges: api::core::services::ServiceAllocation,
     shared: Option<api::core::services::SharedStore>,
     features: registry_core::features::Features,
 ) -> AttachedWork {
-    let Some(allocator) = api::core::services::allocation::attach(installed, ranges, shared, features) else {
-        return AttachedWork::default();
-    };
+    let allocator = api::core::services::allocation::attach(installed, ranges, shared, features);
+    // After the allocator, which releases without waiting for anything.
+    api::core::services::endpoints::attach_removal(installed);
+    let Some(allocator) = allocator else { return AttachedWork::default() };
     let informers = allocator.informer().into_iter().collect();
     AttachedWork {
         hooks: vec![Box::new(api::core::services::allocation::repair::AllocationRepair(allocator))],

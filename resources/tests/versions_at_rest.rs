@@ -73,7 +73,8 @@ fn own_values_are_not_parsed_and_those_of_other_servers_get_defaults() {
     let versions = Versions::only(Pods::TYPE.instantiate());
     let canonical = |value: &str| versions.canonical(value.as_bytes()).unwrap();
     let cut = OWN.trim_end_matches("]}}");
-    for own in [OWN, cut] {
+    let of_later_release = format!("{OWN} ");
+    for own in [OWN, cut, &of_later_release] {
         assert!(matches!(canonical(own), CanonicalForm::Same), "{own}");
     }
     assert!(versions.canonical(format!("{cut}\n").as_bytes()).is_err());
@@ -84,6 +85,24 @@ fn own_values_are_not_parsed_and_those_of_other_servers_get_defaults() {
     // It does not have the types of a pod, but can be read, and deleted.
     let unlike = OWN.replace("[]", "7") + "\n";
     assert!(matches!(canonical(&unlike), CanonicalForm::Same));
+}
+
+#[test]
+fn fields_of_features_that_are_off_here_are_read() {
+    let container = json!({"name": "c", "image": "i", "lifecycle": {"stopSignal": "SIGUSR1"}});
+    let pod = json!({
+        "kind": "Pod", "apiVersion": "v1", "metadata": {"name": "a", "namespace": "default"},
+        "spec": {"containers": [container], "os": {"name": "linux"}},
+    });
+    let versions = Versions::only(Pods::TYPE.instantiate());
+    let as_protobuf = protobuf::encode(&pod, &(Pods::TYPE.schema)(), "v1", "Pod").unwrap();
+    for stored in [Bytes::from(format!("{pod}\n")), as_protobuf] {
+        let Ok(CanonicalForm::Other(whole)) = versions.canonical(&stored) else {
+            panic!("it lacks defaults")
+        };
+        let whole: Value = serde_json::from_slice(&whole).unwrap();
+        assert_eq!(whole["spec"]["containers"][0]["lifecycle"], json!({"stopSignal": "SIGUSR1"}));
+    }
 }
 
 #[test]

@@ -17,15 +17,14 @@ use http::header::ACCEPT;
 use http::{HeaderValue, Request, StatusCode};
 use serde_json::Value;
 
+use crate::discovery::{GroupDiscovery, ResourceDiscovery};
+
 use super::RemoteApis;
 use super::ask::get;
+use super::descriptions::{groups, plain_resources};
 use super::known::{Described, KnownDocuments};
 use super::remote_service::RemoteService;
 use super::rounds::{self, Work};
-
-pub(super) mod resources;
-
-use resources::{aggregated_resources, plain_resources};
 
 /// Time between two fetches.
 const PERIOD: Duration = Duration::from_mins(1);
@@ -106,14 +105,21 @@ async fn fetch(remote: &RemoteApis, service: &RemoteService) -> Option<Described
     if status == StatusCode::SERVICE_UNAVAILABLE {
         return None;
     }
-    let list = parsed(status, &body);
-    let resources = match list.and_then(|list| aggregated_resources(&list, service)) {
-        Some(resources) => resources,
+    let resources = match parsed(status, &body).and_then(|list| groups(&list)) {
+        Some(groups) => resources_in(groups, service),
         None => plain_resources(&json(remote, service, &service.root()).await?)?,
     };
     let index = json(remote, service, "/openapi/v3").await;
     let openapi = index.and_then(|index| openapi_url(&index, service));
     Some(Described { resources: Arc::new(resources), openapi })
+}
+
+/// Returns the resources of a service's group version: none if the server does not have it.
+fn resources_in(groups: Vec<GroupDiscovery>, service: &RemoteService) -> Vec<ResourceDiscovery> {
+    let group = groups.into_iter().find(|group| group.name() == service.group);
+    let mut versions = group.into_iter().flat_map(|group| group.versions);
+    let version = versions.find(|version| version.version == service.version);
+    version.map(|version| version.resources).unwrap_or_default()
 }
 
 /// Returns a JSON document of the server; `None` if it has none.

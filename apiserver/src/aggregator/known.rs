@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use openapi::RemoteSpec;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
 
-use crate::discovery::{PublishRemote, RemoteGroups, RemoteVersion};
+use crate::discovery::{PublishRemote, RemoteGroups, RemoteVersion, ResourceDiscovery};
 
 use super::remote_service::RemoteService;
 
 /// A server's description of its group version.
 pub(super) struct Described {
-    /// The resources, as in `APIVersionDiscovery`.
-    pub(super) resources: Arc<Value>,
+    /// The resources.
+    pub(super) resources: Arc<Vec<ResourceDiscovery>>,
     /// The URL of its OpenAPI v3 document, if it has one.
     pub(super) openapi: Option<String>,
 }
@@ -50,7 +49,7 @@ impl KnownDocuments {
             let is_current = described.is_some();
             let (resources, openapi) = match (described, before) {
                 (Some(described), _) => (described.resources, described.openapi),
-                (None, before) => (Arc::new(json!([])), before.and_then(|before| before.openapi.clone())),
+                (None, before) => (Arc::default(), before.and_then(|before| before.openapi.clone())),
             };
             let version = RemoteVersion {
                 group: service.group.clone(),

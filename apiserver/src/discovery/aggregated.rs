@@ -5,10 +5,10 @@
 use registry_core::api::Scope;
 use registry_core::registry::InstalledPath;
 use serde::Serialize;
-use serde_json::{Value, json};
 
-use registry_core::json_fields::put;
-
+use super::described::{
+    Freshness, GroupDiscovery, KindDiscovery, ResourceDiscovery, SubresourceDiscovery, VersionDiscovery,
+};
 use super::groups::{Group, Version, is_custom};
 
 /// Kubernetes' `APIGroupDiscoveryList`.
@@ -17,83 +17,89 @@ use super::groups::{Group, Version, is_custom};
 struct ApiGroupDiscoveryList {
     kind: &'static str,
     api_version: &'static str,
-    metadata: Value,
-    items: Vec<Value>,
+    metadata: ListMetadata,
+    items: Vec<GroupDiscovery>,
 }
 
+/// The metadata of the list, which has no fields.
+#[derive(Serialize)]
+struct ListMetadata {}
+
 /// Returns the groups with all their versions and resources.
-pub(super) fn group_items(groups: &[Group<'_>]) -> Vec<Value> {
+pub(super) fn group_items(groups: &[Group<'_>]) -> Vec<GroupDiscovery> {
     let item = |group: &Group<'_>| {
-        let metadata = if group.name.is_empty() { json!({}) } else { json!({ "name": group.name }) };
-        let versions: Vec<Value> = group.versions.iter().map(version_entry).collect();
-        json!({ "metadata": metadata, "versions": versions })
+        GroupDiscovery::new(group.name, group.versions.iter().map(version_entry).collect())
     };
     groups.iter().map(item).collect()
 }
 
 /// Returns the list of these groups.
-pub(super) fn list(items: Vec<Value>) -> impl Serialize {
+pub(super) fn list(items: Vec<GroupDiscovery>) -> impl Serialize {
     ApiGroupDiscoveryList {
         kind: "APIGroupDiscoveryList",
         api_version: "apidiscovery.k8s.io/v2",
-        metadata: json!({}),
+        metadata: ListMetadata {},
         items,
     }
 }
 
-fn version_entry(version: &Version<'_>) -> Value {
-    if let Some(remote) = version.remote {
-        let freshness = if remote.is_current { "Current" } else { "Stale" };
-        let mut entry = json!({ "version": version.name, "freshness": freshness });
-        if remote.resources.as_array().is_some_and(|resources| !resources.is_empty()) {
-            put(&mut entry, "resources", (*remote.resources).clone());
+fn version_entry(version: &Version<'_>) -> VersionDiscovery {
+    let (freshness, resources) = match version.remote {
+        Some(remote) => {
+            let freshness = if remote.is_current { Freshness::Current } else { Freshness::Stale };
+            (freshness, remote.resources.to_vec())
         }
-        return entry;
-    }
-    let paths = version.listed();
-    let resources: Vec<Value> = (paths.iter())
-        .filter(|path| path.subresource.is_none())
-        .map(|path| resource_entry(version, &paths, path))
-        .collect();
-    json!({ "version": version.name, "freshness": "Current", "resources": resources })
+        None => (Freshness::Current, own_resources(version)),
+    };
+    VersionDiscovery { version: version.name.to_owned(), freshness, resources }
 }
 
-fn resource_entry(version: &Version<'_>, paths: &[&InstalledPath], path: &InstalledPath) -> Value {
+fn own_resources(version: &Version<'_>) -> Vec<ResourceDiscovery> {
+    let paths = version.listed();
+    let resources = paths.iter().filter(|path| path.subresource.is_none());
+    resources.map(|path| resource_entry(version, &paths, path)).collect()
+}
+
+fn resource_entry(
+    version: &Version<'_>,
+    paths: &[&InstalledPath],
+    path: &InstalledPath,
+) -> ResourceDiscovery {
     let own = &path.resource;
-    let mut entry = json!({
-        "resource": own.plural, "responseKind": response_kind(path), "singularResource": own.singular,
-        "scope": match path.capabilities.storage.scope() {
-            Scope::Namespaced => "Namespaced",
-            Scope::Cluster => "Cluster",
-        },
-        "verbs": version.verbs(path),
-    });
-    if !own.short_names.is_empty() {
-        put(&mut entry, "shortNames", own.short_names);
-    }
-    if !own.categories.is_empty() {
-        put(&mut entry, "categories", own.categories);
-    }
-    let subresources: Vec<Value> = (paths.iter())
-        .filter(|other| other.resource.plural == own.plural)
-        .filter_map(|other| {
-            let subresource = other.subresource?;
-            let verbs = other.capabilities.verbs();
-            Some(json!({ "subresource": subresource, "responseKind": response_kind(other), "verbs": verbs }))
+    let subresources = paths.iter().filter(|other| other.resource.plural == own.plural);
+    let subresources = subresources.filter_map(|other| {
+        Some(SubresourceDiscovery {
+            subresource: other.subresource?.to_owned(),
+            response_kind: response_kind(other),
+            verbs: owned(&other.capabilities.verbs()),
         })
-        .collect();
-    if !subresources.is_empty() {
-        put(&mut entry, "subresources", subresources);
+    });
+    ResourceDiscovery {
+        resource: own.plural.to_owned(),
+        response_kind: response_kind(path),
+        scope: ResourceDiscovery::scope(path.capabilities.storage.scope() == Scope::Namespaced),
+        singular_resource: own.singular.to_owned(),
+        verbs: owned(&version.verbs(path)),
+        short_names: owned(own.short_names),
+        categories: owned(own.categories),
+        subresources: subresources.collect(),
     }
-    entry
+}
+
+fn owned(texts: &[&str]) -> Vec<String> {
+    texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
 /// Returns the kind that a path responds with. Group and version are left empty if they are the path's own, except for
 /// custom kinds.
-fn response_kind(path: &InstalledPath) -> Value {
+fn response_kind(path: &InstalledPath) -> KindDiscovery {
     let kind = path.capabilities.storage.kind();
     if kind.group_version() == path.resource.group_version() && !is_custom(path) {
-        return json!({ "group": "", "version": "", "kind": kind.kind });
+        return KindDiscovery { kind: kind.kind.to_owned(), ..KindDiscovery::default() };
     }
-    json!({ "group": kind.group, "version": kind.version, "kind": kind.kind })
+    KindDiscovery {
+        group: kind.group.to_owned(),
+        version: kind.version.to_owned(),
+        kind: kind.kind.to_owned(),
+    }
 }

@@ -6,15 +6,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value};
+use super::described::{GroupDiscovery, ResourceDiscovery, SubresourceDiscovery, VersionDiscovery};
 
-/// The groups that the other servers of the cluster serve, as in `APIGroupDiscoveryList`.
+/// The groups that the other servers of the cluster serve.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PeerGroups {
     /// The identity of this server.
     pub(crate) own: String,
     /// By the identities of the servers.
-    pub(crate) others: BTreeMap<String, Vec<Value>>,
+    pub(crate) others: BTreeMap<String, Vec<GroupDiscovery>>,
 }
 
 /// Publishes the groups of other servers, beside those of this one.
@@ -26,85 +26,76 @@ pub(crate) trait PublishPeers: Send + Sync + 'static {
     fn serves(&self, group: &str, version: &str, resource: &str) -> bool;
 }
 
-/// Merges two objects with the same name.
-type Merge = fn(&Value, &Value) -> Value;
+/// A description that is merged with others of its name.
+trait Merge: Clone + PartialEq {
+    /// Returns the name.
+    fn name(&self) -> &str;
 
-/// Returns the name of an object.
-type Name = for<'v> fn(&'v Value) -> &'v str;
+    /// Adds what another server says of it.
+    fn merge(&mut self, other: &Self);
+}
 
 // === impl PeerGroups ===
 
 impl PeerGroups {
     /// Returns the groups of all servers; `local` are those of this one.
-    pub(super) fn merged(&self, local: &[Value]) -> Vec<Value> {
+    pub(super) fn merged(&self, local: &[GroupDiscovery]) -> Vec<GroupDiscovery> {
         let others = self.others.iter().map(|(server, groups)| (server.as_str(), groups.as_slice()));
-        let mut lists: Vec<(&str, &[Value])> = others.chain([(self.own.as_str(), local)]).collect();
+        let mut lists: Vec<_> = others.chain([(self.own.as_str(), local)]).collect();
         lists.sort_by_key(|(server, _)| *server);
-        let lists: Vec<&[Value]> = lists.into_iter().map(|(_, groups)| groups).collect();
-        merged(&lists, group_name, |first, second| {
-            with_merged(first, second, "versions", version_name, version)
-        })
+        let lists: Vec<_> = lists.into_iter().map(|(_, groups)| groups).collect();
+        merged(&lists)
     }
 }
 
-fn group_name(group: &Value) -> &str {
-    group.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default()
-}
-
-fn version_name(version: &Value) -> &str {
-    text(version, "version")
-}
-
-fn version(first: &Value, second: &Value) -> Value {
-    with_merged(first, second, "resources", |resource| text(resource, "resource"), resource)
-}
-
-/// Returns a resource with the verbs and the subresources of both.
-fn resource(first: &Value, second: &Value) -> Value {
-    let both = |field: &'static str| elements(first, field).iter().chain(elements(second, field));
-    let verbs: BTreeSet<&str> = both("verbs").filter_map(Value::as_str).collect();
-    let subresources: BTreeMap<&str, &Value> =
-        both("subresources").map(|subresource| (text(subresource, "subresource"), subresource)).collect();
-    let mut merged = fields(first);
-    merged.insert("verbs".to_owned(), verbs.into_iter().collect());
-    if !subresources.is_empty() {
-        merged.insert("subresources".to_owned(), subresources.into_values().cloned().collect());
+impl Merge for GroupDiscovery {
+    fn name(&self) -> &str {
+        Self::name(self)
     }
-    Value::Object(merged)
+
+    fn merge(&mut self, other: &Self) {
+        self.versions = merged(&[&self.versions, &other.versions]);
+    }
 }
 
-/// Returns the first object with the merged elements of a list of both.
-fn with_merged(first: &Value, second: &Value, field: &'static str, name: Name, merge: Merge) -> Value {
-    let mut whole = fields(first);
-    let elements = merged(&[elements(first, field), elements(second, field)], name, merge);
-    whole.insert(field.to_owned(), elements.into());
-    Value::Object(whole)
+impl Merge for VersionDiscovery {
+    fn name(&self) -> &str {
+        &self.version
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.resources = merged(&[&self.resources, &other.resources]);
+    }
 }
 
-fn fields(object: &Value) -> Map<String, Value> {
-    object.as_object().cloned().unwrap_or_default()
+impl Merge for ResourceDiscovery {
+    fn name(&self) -> &str {
+        &self.resource
+    }
+
+    /// Adds the verbs and the subresources.
+    fn merge(&mut self, other: &Self) {
+        let verbs: BTreeSet<&String> = self.verbs.iter().chain(&other.verbs).collect();
+        self.verbs = verbs.into_iter().cloned().collect();
+        let subresources = self.subresources.iter().chain(&other.subresources);
+        let subresources: BTreeMap<&str, &SubresourceDiscovery> =
+            subresources.map(|subresource| (subresource.subresource.as_str(), subresource)).collect();
+        self.subresources = subresources.into_values().cloned().collect();
+    }
 }
 
-fn elements<'v>(object: &'v Value, field: &str) -> &'v [Value] {
-    object.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
-}
-
-fn text<'v>(object: &'v Value, field: &str) -> &'v str {
-    object.get(field).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// Returns the objects of all lists, in an order that is that of every list. Those with the same name are merged, unless they
+/// Returns the elements of all lists, in an order that is that of every list. Those with the same name are merged, unless they
 /// are equal.
-fn merged(lists: &[&[Value]], name: Name, merge: Merge) -> Vec<Value> {
-    let mut by_name = BTreeMap::<&str, Value>::new();
-    for object in lists.iter().copied().flatten() {
-        match by_name.get_mut(name(object)) {
-            Some(present) if present == object => {}
-            Some(present) => *present = merge(present, object),
-            None => drop(by_name.insert(name(object), object.clone())),
+fn merged<T: Merge>(lists: &[&[T]]) -> Vec<T> {
+    let mut by_name = BTreeMap::<&str, T>::new();
+    for element in lists.iter().copied().flatten() {
+        match by_name.get_mut(element.name()) {
+            Some(present) if present == element => {}
+            Some(present) => present.merge(element),
+            None => drop(by_name.insert(element.name(), element.clone())),
         }
     }
-    let names: Vec<Vec<&str>> = lists.iter().map(|list| list.iter().map(name).collect()).collect();
+    let names: Vec<Vec<&str>> = lists.iter().map(|list| list.iter().map(T::name).collect()).collect();
     merged_order(&names).into_iter().filter_map(|name| by_name.remove(name)).collect()
 }
 
@@ -147,8 +138,7 @@ fn merged_order<'n>(lists: &[Vec<&'n str>]) -> Vec<&'n str> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
+    use super::super::described::{Freshness, KindDiscovery};
     use super::*;
 
     #[test]
@@ -169,31 +159,48 @@ mod tests {
 
     #[test]
     fn groups_versions_resources_and_verbs_of_all_servers_are_merged() {
-        let group =
-            |name: &str, versions: Value| json!({ "metadata": { "name": name }, "versions": versions });
-        let version = |name: &str, resources: Value| json!({ "version": name, "resources": resources });
-        let jobs = |verbs: Value| json!({ "resource": "jobs", "scope": "Namespaced", "verbs": verbs });
-        let status = json!({ "subresource": "status", "verbs": ["get"] });
-        let mut other_jobs = jobs(json!(["watch", "get"]));
-        other_jobs["subresources"] = json!([status]);
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let version = |name: &str, resources: &[ResourceDiscovery]| VersionDiscovery {
+            version: name.to_owned(),
+            freshness: Freshness::Current,
+            resources: resources.to_vec(),
+        };
+        let status = SubresourceDiscovery {
+            subresource: "status".to_owned(),
+            response_kind: KindDiscovery::default(),
+            verbs: texts(&["get"]),
+        };
+        let jobs = |verbs: &[&str], subresources: &[SubresourceDiscovery]| ResourceDiscovery {
+            resource: "jobs".to_owned(),
+            response_kind: KindDiscovery::default(),
+            scope: ResourceDiscovery::scope(true),
+            singular_resource: "job".to_owned(),
+            verbs: texts(verbs),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            subresources: subresources.to_vec(),
+        };
+        let v1 = |resource: ResourceDiscovery| version("v1", &[resource]);
         let local = [
-            group("apps", json!([version("v1", json!([]))])),
-            group("batch", json!([version("v1", json!([jobs(json!(["list", "get"]))]))])),
+            GroupDiscovery::new("apps", vec![version("v1", &[])]),
+            GroupDiscovery::new("batch", vec![v1(jobs(&["list", "get"], &[]))]),
         ];
-        let other = vec![
-            group("batch", json!([version("v2", json!([])), version("v1", json!([other_jobs]))])),
-            group("new", json!([version("v1", json!([]))])),
+        let other = [
+            GroupDiscovery::new(
+                "batch",
+                vec![version("v2", &[]), v1(jobs(&["watch", "get"], std::slice::from_ref(&status)))],
+            ),
+            GroupDiscovery::new("new", vec![version("v1", &[])]),
         ];
-        let peers = |own: &str, groups: &[Value]| PeerGroups {
+        let peers = |own: &str, groups: &[GroupDiscovery]| PeerGroups {
             own: own.to_owned(),
             others: BTreeMap::from([(if own == "a" { "b" } else { "a" }.to_owned(), groups.to_vec())]),
         };
         let merged = peers("a", &other).merged(&local);
-        let names: Vec<&str> = merged.iter().map(group_name).collect();
+        let names: Vec<&str> = merged.iter().map(GroupDiscovery::name).collect();
         assert_eq!(names, ["apps", "batch", "new"]);
-        let mut both = jobs(json!(["get", "list", "watch"]));
-        both["subresources"] = json!([status]);
-        assert_eq!(merged[1]["versions"], json!([version("v2", json!([])), version("v1", json!([both]))]));
+        let both = jobs(&["get", "list", "watch"], &[status]);
+        assert_eq!(merged[1].versions, [version("v2", &[]), v1(both)]);
         assert_eq!(peers("b", &local).merged(&other), merged, "the same on both servers");
         assert_eq!(peers("a", &[]).merged(&local), local);
         assert_eq!(peers("a", &local).merged(&local), local);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use openapi::RemoteSpec;
 use registry_core::api::compare_versions;
 use resources::api::apiregistration::apiservices::local::Priorities;
-use serde_json::Value;
+
+use super::described::ResourceDiscovery;
 
 /// The group versions of extension servers, by priority.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,8 +25,8 @@ pub(crate) struct RemoteVersion {
     pub(crate) priorities: Priorities,
     /// Whether the server has responded lately.
     pub(crate) is_current: bool,
-    /// The resources, as in `APIVersionDiscovery`.
-    pub(crate) resources: Arc<Value>,
+    /// The resources.
+    pub(crate) resources: Arc<Vec<ResourceDiscovery>>,
     /// The URL of its OpenAPI v3 document, with the hash, if it has one.
     pub(crate) openapi: Option<String>,
     /// Its OpenAPI v2 document, if it has one.

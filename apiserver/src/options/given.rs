@@ -1,6 +1,7 @@
 //! The values of all flags, for `/flagz`.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use clap::{Arg, ArgMatches, Args, Command, CommandFactory as _, FromArgMatches};
 
@@ -57,16 +58,11 @@ impl Options {
         })
     }
 
-    /// Returns the flags whose files a message names, if it does not name the flags itself.
-    pub(crate) fn flags_of_files_in(&self, message: &str) -> Vec<String> {
-        let is_part = |letter: char| letter.is_alphanumeric() || "/._-".contains(letter);
-        let words: Vec<&str> = message.split(|letter| !is_part(letter)).collect();
-        let is_named = |value: &str| {
-            let mut files = value.split([',', ';']).filter(|part| std::path::Path::new(part).is_file());
-            files.any(|file| words.iter().any(|word| word.trim_end_matches('.') == file))
-        };
+    /// Returns the flags that name a file.
+    pub(crate) fn flags_of_file(&self, file: &Path) -> Vec<String> {
+        let is_named = |value: &str| value.split([',', ';']).any(|part| Path::new(part) == file);
         let named = self.changed_flags().into_iter().filter(|(_, value)| is_named(value));
-        named.map(|(name, _)| format!("--{name}")).filter(|flag| !words.contains(&flag.as_str())).collect()
+        named.map(|(name, _)| format!("--{name}")).collect()
     }
 }
 
@@ -101,26 +97,6 @@ fn has_password(value: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_message_about_a_file_is_told_with_the_flag() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = |name: &str| {
-            let path = folder.path().join(name);
-            std::fs::write(&path, "").unwrap();
-            path.display().to_string()
-        };
-        let (authority, certificate, key) = (path("ca.crt"), path("a.crt"), path("a.key"));
-        let given =
-            [format!("--client-ca-file={authority}"), format!("--tls-sni-cert-key={certificate},{key}")];
-        let options = Options::from_arguments(["apiserver", &given[0], &given[1]]).unwrap();
-        let flags = |message: String| options.flags_of_files_in(&message).join(" ");
-        assert_eq!(flags(format!("{authority} cannot be used: it holds no certificate")), "--client-ca-file");
-        assert_eq!(flags(format!("cannot read {key}.")), "--tls-sni-cert-key");
-        assert_eq!(flags(format!("--client-ca-file: {authority} is odd")), "", "it is named already");
-        assert_eq!(flags(format!("{authority}.old is odd")), "");
-        assert_eq!(flags("ca.crt".to_owned()), "");
-    }
 
     #[test]
     fn flags_have_their_values_and_no_passwords() {

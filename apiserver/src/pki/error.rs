@@ -39,6 +39,18 @@ pub enum PkiError {
     Issue(#[from] rcgen::Error),
 }
 
+// === impl PkiError ===
+
+impl PkiError {
+    /// Returns the file or directory that the error is about.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Read { path, .. } | Self::Write { path, .. } | Self::Unusable { path, .. } => Some(path),
+            Self::Issue(_) => None,
+        }
+    }
+}
+
 /// The reason that a file contains no usable certificate or key. Not retryable before it changes.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]

@@ -89,7 +89,19 @@ pub(crate) enum CommandError {
     Listen { address: String, source: io::Error },
 }
 
+// === impl CommandError ===
+
 impl CommandError {
+    /// Returns the file that the error is about, if its text does not say which file it is.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Server(error) => error.file(),
+            Self::Pki(error) => error.file(),
+            Self::Read { path, .. } | Self::Write { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
     /// Returns what makes the error of a file that cannot be read.
     #[cfg(feature = "embedded")]
     pub(super) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use registry_core::durable_file;
 use registry_core::registry::StorageMap;
-use registry_core::storage::embedded::maintenance::{self, BackupFile, Source};
+use registry_core::storage::embedded::maintenance::{self, Backup, BackupFile, Source};
 
 use crate::options::{Options, StorageCommand, StoreLocation};
 
@@ -49,10 +49,10 @@ pub(super) fn maintain(
             summary(&directory, &report) + &note
         }
         StorageCommand::Restore { file, bump_revision } => {
-            let files = maintenance::files_of_backup(file)?;
+            let backup = Backup::read(file)?;
             maintenance::check_restore(&directory)?;
-            let note = restore_keys(&files, &keys)?;
-            let restored = maintenance::restore(file, &directory, *bump_revision)?;
+            let note = restore_keys(backup.files(), &keys)?;
+            let restored = backup.restore(&directory, *bump_revision)?;
             summary(file, &restored.backup) + &summary(&directory, &restored.store) + &note + "\n"
         }
     };

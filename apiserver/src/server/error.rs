@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use certificates::text;
 use clients::{EgressError, SettingsError};
@@ -10,6 +10,8 @@ use registry_core::api::{GroupResource, GroupVersion};
 use registry_core::metrics::MetricsError;
 use registry_core::registry::storage_map::MapConflict;
 use registry_core::storage::StorageError;
+#[cfg(feature = "etcd3")]
+use registry_core::storage::etcd3::ConnectError;
 
 use super::authentication_config::NAME as AUTHENTICATION_CONFIG;
 use super::data_directory::DataDirectoryError;
@@ -142,6 +144,23 @@ pub enum ServerError {
     /// The runtime or its signal handlers cannot be set up. Not retryable.
     #[error("cannot set up the process: {0}")]
     Process(#[source] std::io::Error),
+}
+
+// === impl ServerError ===
+
+impl ServerError {
+    /// Returns the file that the error is about, if its text does not say which file it is.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::Pki(error) => error.file(),
+            #[cfg(feature = "etcd3")]
+            Self::Engine(EngineError::Etcd3(
+                ConnectError::File { path, .. } | ConnectError::NoSection { path, .. },
+            )) => Some(path),
+            Self::Write { path, .. } => Some(path),
+            _ => None,
+        }
+    }
 }
 
 /// Returns what an operator can do about an address that cannot be bound.

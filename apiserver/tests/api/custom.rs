@@ -1,15 +1,15 @@
 //! The documents about custom kinds.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use async_trait::async_trait;
 use axum::body::Body;
 use http::Request;
-use registry_core::resource::{PrepareSchema, SchemaSource};
+use registry_core::resource::Resource as _;
+use registry_core::resource::testing::prepared_later;
 use serde_json::{Value, json};
 
-use crate::fixture::{Answer, Server};
+use crate::fixture::{Answer, Enclosure, Server};
 
 const DOCUMENT: &str = "/openapi/v3/apis/zoo.example.dev/v1";
 const OBJECTS: &str = "/apis/zoo.example.dev/v1/namespaces/{namespace}/enclosures";
@@ -341,22 +341,6 @@ async fn discovery_lists_custom_resources_in_kubernetes_order() {
     assert_eq!(entry["subresources"][1]["responseKind"]["group"], "autoscaling");
 }
 
-/// A schema that somebody has to wait for, before it is needed.
-#[derive(Default)]
-struct Prepared(AtomicBool);
-
-#[async_trait]
-impl PrepareSchema for Prepared {
-    fn is_prepared(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    async fn prepare(&self) {
-        tokio::task::yield_now().await;
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 #[tokio::test]
 async fn every_request_waits_for_the_schema_to_be_compiled_elsewhere() {
     let name = json!({"metadata": {"name": "a"}, "spec": {"keeper": "b"}}).to_string();
@@ -371,19 +355,10 @@ async fn every_request_waits_for_the_schema_to_be_compiled_elsewhere() {
         ("PATCH", &object, "application/merge-patch+json", "{}"),
         ("DELETE", &object, "", ""),
     ] {
-        let prepared = Arc::new(Prepared::default());
-        let (preparation, at_use) = (prepared.clone(), prepared.clone());
-        let server = Server::start_custom(move |source| {
-            let at_use = at_use.clone();
-            let compiled = move || {
-                assert!(at_use.is_prepared(), "compiled by the thread that needs it");
-                source.get()
-            };
-            SchemaSource::new(compiled).with_published(|| None).with_preparation(preparation.clone())
-        })
-        .await;
+        let schema = prepared_later(Enclosure::TYPE.schema).with_published(|| None);
+        let server = Server::start_custom(|_| schema.clone()).await;
         let request = Request::builder().method(method).uri(path).header("content-type", media_type);
         drop(server.open(request.body(Body::from(body.to_owned())).unwrap()).await);
-        assert!(prepared.is_prepared(), "{method} {path}");
+        assert!(schema.is_prepared(), "{method} {path}");
     }
 }

@@ -56,3 +56,78 @@ async fn a_status_does_not_begin_the_deletion_of_a_pod() {
     );
     server.stop().await;
 }
+
+#[tokio::test]
+async fn a_service_takes_its_endpoints_with_it() {
+    const SERVICES: &str = "/api/v1/namespaces/default/services";
+    const ENDPOINTS: &str = "/api/v1/namespaces/default/endpoints";
+    let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
+    let mut admin = Connection::open(&server, Protocol::Http2).await;
+    let held = |finalizers: Value| json!({ "metadata": { "finalizers": finalizers } });
+    for name in ["single", "waiting", "listed", "other", "without"] {
+        let metadata = json!({ "name": name, "labels": { "name": name } });
+        let service = json!({ "metadata": metadata, "spec": { "ports": [{ "port": 80 }] } });
+        assert_eq!(admin.call("POST", SERVICES, &service).await.status, 201, "{name}");
+        if name != "without" {
+            let endpoints = json!({ "metadata": metadata });
+            assert_eq!(admin.call("POST", ENDPOINTS, &endpoints).await.status, 201, "{name}");
+        }
+    }
+    let waiting = format!("{SERVICES}/waiting");
+    admin.call("PATCH", &waiting, &held(json!(["example.com/held"]))).await;
+    let none = Value::Null;
+    let steps = [
+        ("DELETE", format!("{SERVICES}/single?dryRun=All"), &none, "single", 200, "a dry run"),
+        ("DELETE", format!("{SERVICES}/single"), &none, "single", 404, "the deletion"),
+        ("DELETE", waiting.clone(), &none, "waiting", 200, "a deletion that waits for a finalizer"),
+        (
+            "PATCH",
+            format!("{waiting}/status"),
+            &held(json!([])),
+            "waiting",
+            404,
+            "the last finalizer's removal",
+        ),
+        ("DELETE", format!("{SERVICES}?labelSelector=name=listed"), &none, "listed", 404, "a collection"),
+        ("DELETE", format!("{SERVICES}/without"), &none, "other", 200, "a service that has none"),
+    ];
+    for (method, path, body, name, expected, why) in steps {
+        let answer = admin.call(method, &path, body).await;
+        assert_eq!(answer.status, 200, "{why}: {}", answer.text());
+        let endpoints = admin.call("GET", &format!("{ENDPOINTS}/{name}"), &Value::Null).await;
+        assert_eq!(endpoints.status, expected, "after {why}: {}", endpoints.text());
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn priority_classes_of_the_system_are_deleted_only_in_a_collection_as_in_kube_apiserver() {
+    const CLASSES: &str = "/apis/scheduling.k8s.io/v1/priorityclasses";
+    let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
+    let mut admin = Connection::open(&server, Protocol::Http2).await;
+    for (name, value) in [("system-node-critical", 2_000_001_000), ("system-cluster-critical", 2_000_000_000)]
+    {
+        // The server may have created it.
+        let class = json!({ "metadata": { "name": name }, "value": value });
+        let created = admin.call("POST", CLASSES, &class).await;
+        assert!([201, 409].contains(&created.status), "{}", created.text());
+        for query in ["", "?dryRun=All"] {
+            let refused = admin.call("DELETE", &format!("{CLASSES}/{name}{query}"), &Value::Null).await;
+            let message = format!(
+                "priorityclasses.scheduling.k8s.io \"{name}\" is forbidden: this is a system priority class and cannot be deleted"
+            );
+            assert_eq!((refused.status, refused.json()["message"].as_str()), (403, Some(&*message)));
+        }
+    }
+    let class = json!({ "metadata": { "name": "own" }, "value": 1 });
+    assert_eq!(admin.call("POST", CLASSES, &class).await.status, 201);
+    assert_eq!(admin.call("DELETE", &format!("{CLASSES}/own"), &Value::Null).await.status, 200);
+    let absent = admin.call("DELETE", &format!("{CLASSES}/own"), &Value::Null).await;
+    assert_eq!(absent.status, 404);
+    let selected = format!("{CLASSES}?fieldSelector=metadata.name=system-node-critical");
+    let deleted = admin.call("DELETE", &selected, &Value::Null).await;
+    assert_eq!(deleted.status, 200, "{}", deleted.text());
+    let gone = admin.call("GET", &format!("{CLASSES}/system-node-critical"), &Value::Null).await;
+    assert_eq!(gone.status, 404, "{}", gone.text());
+    server.stop().await;
+}

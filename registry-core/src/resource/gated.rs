@@ -3,7 +3,7 @@
 //! Kubernetes concept: `dropDisabledFields` of strategies,
 //! [feature gates in API changes](https://git.k8s.io/community/contributors/devel/sig-architecture/api_changes.md#adding-unstable-features-to-stable-versions).
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::api::Object;
 use crate::features::{Feature, Features};
@@ -13,30 +13,49 @@ use crate::features::{Feature, Features};
 pub struct GatedField {
     /// The feature; `None` if this server does not have it.
     feature: Option<Feature>,
-    /// The path; `*` is every element of a list or map.
-    path: Vec<&'static str>,
+    /// The paths at which the field is; `*` is every element of a list or map.
+    paths: Vec<Vec<&'static str>>,
+    /// Whether an object that has nothing but the field is dropped with it.
+    is_whole_parent: bool,
 }
 
 /// Every element of a list or map, in a path.
 const ELEMENTS: &str = "*";
+
+/// The fields of an object.
+type Fields = Map<String, Value>;
 
 // === impl GatedField ===
 
 impl GatedField {
     /// Returns the field at a path, which is written with dots: `spec.containers.*.restartPolicy`.
     pub fn new(feature: Feature, path: &'static str) -> Self {
-        Self { feature: Some(feature), path: path.split('.').collect() }
+        Self { feature: Some(feature), ..Self::unsupported(path) }
     }
 
     /// Returns the field at a path that belongs to a feature that this server does not have.
     pub fn unsupported(path: &'static str) -> Self {
-        Self { feature: None, path: path.split('.').collect() }
+        Self { feature: None, paths: vec![path.split('.').collect()], is_whole_parent: false }
+    }
+
+    /// Returns the field that is at another path too: an object that has it at one path keeps it at all.
+    #[must_use]
+    pub fn and_at(mut self, path: &'static str) -> Self {
+        self.paths.push(path.split('.').collect());
+        self
+    }
+
+    /// Returns the field with which an object is dropped that has nothing else.
+    #[must_use]
+    pub fn or_whole_parent(self) -> Self {
+        Self { is_whole_parent: true, ..self }
     }
 
     /// Returns the field whose path begins at another one.
     #[must_use]
     pub fn below(self, parent: &'static str) -> Self {
-        Self { path: parent.split('.').chain(self.path).collect(), ..self }
+        let below = |path: Vec<_>| parent.split('.').chain(path).collect();
+        Self { paths: self.paths.into_iter().map(below).collect(), ..self }
     }
 
     /// Whether the field exists on a server with these features.
@@ -46,54 +65,63 @@ impl GatedField {
 
     /// Removes the field from an object, unless the stored object has it already.
     pub fn drop_from(&self, new: &mut Object, old: Option<&Object>) {
-        let Some((first, rest)) = self.path.split_first() else { return };
-        if old.and_then(|old| old.0.get(*first)).is_some_and(|value| has(value, rest)) {
+        if old.is_some_and(|old| self.paths.iter().any(|path| has(&old.0, path))) {
             return;
         }
-        if rest.is_empty() {
-            new.0.remove(*first);
-        } else if let Some(value) = new.0.get_mut(*first) {
-            remove(value, rest);
+        for path in &self.paths {
+            self.remove(&mut new.0, path);
+        }
+    }
+
+    /// Removes everything at a path.
+    fn remove(&self, fields: &mut Fields, path: &[&str]) {
+        let Some((name, rest)) = path.split_first() else { return };
+        let Some(value) = fields.get_mut(*name) else { return };
+        if rest.is_empty() || (self.is_whole_parent && has_only(value, rest)) {
+            fields.remove(*name);
+        } else {
+            self.remove_below(value, rest);
+        }
+    }
+
+    fn remove_below(&self, value: &mut Value, path: &[&str]) {
+        match (path, value) {
+            ([ELEMENTS, rest @ ..], Value::Array(elements)) => {
+                elements.iter_mut().for_each(|element| self.remove_below(element, rest));
+            }
+            ([ELEMENTS, rest @ ..], Value::Object(entries)) => {
+                entries.values_mut().for_each(|entry| self.remove_below(entry, rest));
+            }
+            (_, Value::Object(fields)) => self.remove(fields, path),
+            _ => {}
         }
     }
 }
 
-/// Whether a value has something at a path.
-fn has(value: &Value, path: &[&str]) -> bool {
-    match path.split_first() {
-        None => !value.is_null(),
-        Some((&ELEMENTS, rest)) => match value {
-            Value::Array(elements) => elements.iter().any(|element| has(element, rest)),
-            Value::Object(entries) => entries.values().any(|entry| has(entry, rest)),
-            _ => false,
-        },
-        Some((name, rest)) => value.get(name).is_some_and(|field| has(field, rest)),
-    }
+/// Whether an object has something at a path.
+fn has(fields: &Fields, path: &[&str]) -> bool {
+    let Some((name, rest)) = path.split_first() else { return true };
+    fields.get(*name).is_some_and(|value| has_below(value, rest))
 }
 
-/// Removes everything at a path, which is not empty.
-fn remove(value: &mut Value, path: &[&str]) {
+fn has_below(value: &Value, path: &[&str]) -> bool {
     match (path, value) {
+        ([], value) => !value.is_null(),
         ([ELEMENTS, rest @ ..], Value::Array(elements)) => {
-            for element in elements {
-                remove(element, rest);
-            }
+            elements.iter().any(|element| has_below(element, rest))
         }
         ([ELEMENTS, rest @ ..], Value::Object(entries)) => {
-            for entry in entries.values_mut() {
-                remove(entry, rest);
-            }
+            entries.values().any(|entry| has_below(entry, rest))
         }
-        ([name], Value::Object(fields)) => {
-            fields.remove(*name);
-        }
-        ([name, rest @ ..], Value::Object(fields)) => {
-            if let Some(field) = fields.get_mut(*name) {
-                remove(field, rest);
-            }
-        }
-        _ => {}
+        (_, Value::Object(fields)) => has(fields, path),
+        _ => false,
     }
+}
+
+/// Whether a value is an object that has nothing but the field at a path.
+fn has_only(value: &Value, path: &[&str]) -> bool {
+    let ([name], Value::Object(fields)) = (path, value) else { return false };
+    fields.len() == 1 && fields.contains_key(*name)
 }
 
 #[cfg(test)]
@@ -129,5 +157,29 @@ mod tests {
         assert_eq!(dropped("spec", with(), None), json!({}));
         assert_eq!(dropped("spec.other.*.b", with(), None), with(), "nothing is there");
         assert_eq!(dropped("spec.list.b", with(), None), with(), "a list is no object");
+    }
+
+    #[test]
+    fn a_field_at_several_paths_is_kept_everywhere_or_dropped_with_parents_that_have_nothing_else() {
+        let field = GatedField::unsupported("a.*.hook.signal").and_at("b.*.hook.signal").or_whole_parent();
+        let field = field.below("spec");
+        let object = |a: Value, b: Value| {
+            let element = |hook: Value| json!([{ "hook": hook, "name": "x" }, 7]);
+            Object::from_value(json!({ "spec": { "a": element(a), "b": element(b) } })).unwrap()
+        };
+        let mut new = object(json!({ "signal": 1 }), json!({ "signal": 1, "other": {} }));
+        let unchanged = new.clone();
+        field.drop_from(&mut new, Some(&object(json!({}), json!({ "signal": 2 }))));
+        assert_eq!(new, unchanged, "the stored object has it elsewhere");
+        field.drop_from(&mut new, Some(&object(json!({ "other": 1 }), json!({}))));
+        let dropped = json!({ "spec": {
+            "a": [{ "name": "x" }, 7],
+            "b": [{ "hook": { "other": {} }, "name": "x" }, 7],
+        }});
+        assert_eq!(Value::Object(new.0), dropped);
+        let mut empty = object(json!({}), json!({ "other": 1 }));
+        let unchanged = empty.clone();
+        field.drop_from(&mut empty, None);
+        assert_eq!(empty, unchanged, "parents without the field stay, even if they are empty");
     }
 }

@@ -158,6 +158,12 @@ pub trait ObjectStrategy: Send + Sync + 'static {
         true
     }
 
+    /// Returns the reason for which the object of this name cannot be deleted by itself. The deletion of a collection does
+    /// not ask.
+    fn forbids_deletion(&self, _name: &str) -> Option<&'static str> {
+        None
+    }
+
     /// Returns warnings about a deletion, whether or not it succeeds.
     fn warnings_on_delete(&self, _options: &DeleteOptions) -> Vec<String> {
         Vec::new()

@@ -1,4 +1,4 @@
-//! Test support for authors of conversions: checks that a conversion is lossless.
+//! Test support: checks for authors that a conversion is lossless, and schemas that take long to compile.
 //!
 //! ```ignore
 //! #[test]
@@ -15,6 +15,10 @@ use crate::resource::{Resource, ResourceDescription, ResourceType};
 use crate::schema::{Scalar, Schema, TypeRef};
 
 use super::conversion::{Conversion, ConversionError, Converter, Spoke, conformed};
+
+mod preparation;
+
+pub use preparation::prepared_later;
 
 /// Converts samples of both versions to the other version and back: one with every field set, and one without each of
 /// them. For versions whose fields have a syntax, pass valid objects to [`assert_spoke_round_trips`] and

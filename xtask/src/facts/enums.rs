@@ -130,3 +130,90 @@ fn values(code: &str) -> Result<Value, FactsError> {
 fn contradiction(code: &str) -> FactsError {
     FactsError::Contradiction(format!("{DEFINITIONS}: not as expected: {code}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns generated definitions of the type `Pod`, with these lines in its fields.
+    fn definitions(fields: &str) -> String {
+        let indented = fields.replace("    ", "\t");
+        format!(
+            "package openapi\n\nimport (\n\tcorev1 \"k8s.io/api/core/v1\"\n)\n\n\
+             func GetOpenAPIDefinitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {{\n\
+             \treturn map[string]common.OpenAPIDefinition{{\n\
+             \t\tcorev1.Pod{{}}.OpenAPIModelName():     schema_Pod(ref),\n\t}}\n}}\n\n\
+             func schema_Pod(ref common.ReferenceCallback) common.OpenAPIDefinition {{\n{indented}}}\n\n\
+             func schema_Unregistered(ref common.ReferenceCallback) common.OpenAPIDefinition {{\n}}\n"
+        )
+    }
+
+    fn table_of(fields: &str) -> Result<String, FactsError> {
+        let text = json!({ "type": "string" });
+        let list = json!({ "type": "array", "items": { "type": "string" } });
+        let properties = json!({ "policy": text, "phase": text, "modes": list });
+        let schemas = json!({ "io.k8s.api.core.v1.Pod": { "properties": properties } });
+        let mut openapi = OpenApi::default();
+        openapi.add(&json!({ "components": { "schemas": schemas } }));
+        super::fields(&definitions(fields), &openapi)
+    }
+
+    const POLICY: &str = r#"
+                    "policy": {
+                        SchemaProps: spec.SchemaProps{
+                            Description: "It \"restarts\".\n\nPossible enum values:\n - `\"Always\"` restarts\n - `\"Never\"`",
+                            Enum:        []interface{}{"Always", "Never"},
+                        },
+                    },
+"#;
+    const MODES: &str = r#"
+                    "modes": {
+                        SchemaProps: spec.SchemaProps{
+                            Description: `Raw, with "quotes".`,
+                            Items: &spec.SchemaOrArray{
+                                Schema: &spec.Schema{
+                                    SchemaProps: spec.SchemaProps{
+                                        Enum:   []interface{}{"*", "a,b"},
+                                    },
+                                },
+                            },
+                        },
+                    },
+"#;
+
+    #[test]
+    fn values_are_those_of_fields_in_the_documents_with_the_end_of_their_descriptions() {
+        let text = r#""\n\nPossible enum values:\n - `\"Always\"` restarts\n - `\"Never\"`""#;
+        let policy = format!("io.k8s.api.core.v1.Pod policy [[\"Always\",\"Never\"],{text}]\n");
+        let modes = "io.k8s.api.core.v1.Pod modes [[\"*\",\"a,b\"],\"\"]\n";
+        assert_eq!(table_of(&format!("{POLICY}{MODES}")).unwrap(), format!("{policy}{modes}"));
+        let unpublished = POLICY.replace("policy", "another");
+        assert_eq!(table_of(&format!("{unpublished}{MODES}")).unwrap(), modes, "not in the documents");
+        assert_eq!(table_of("").unwrap(), "");
+    }
+
+    #[test]
+    fn definitions_of_another_form_are_refused() {
+        let refused = |fields: &str| match table_of(fields) {
+            Err(FactsError::Contradiction(text)) => text,
+            other => panic!("{other:?}"),
+        };
+        for (place, other) in [
+            (r#"{"Always", "Never"},"#, r#"{"Always", Never},"#),
+            (r#"{"Always", "Never"},"#, "strings(),"),
+            (r#""policy": {"#, r#""modes": {"#),
+            ("restarts\\n", "restarts\\x"),
+        ] {
+            let text = refused(&POLICY.replace(place, other));
+            assert!(text.starts_with(DEFINITIONS), "{other}: {text}");
+        }
+        refused(&MODES.replace("modes", "policy"));
+        let unregistered = definitions("").replace("schema_Unregistered(ref", "schema_Other(ref");
+        let unregistered = unregistered.replace(
+            "common.OpenAPIDefinition {\n}\n",
+            "common.OpenAPIDefinition {\n\t\t\t\t\t\t\tEnum: []interface{}{\"a\"},\n}\n",
+        );
+        let error = super::fields(&unregistered, &OpenApi::default()).unwrap_err();
+        assert!(error.to_string().contains("schema_Other"), "{error}");
+    }
+}

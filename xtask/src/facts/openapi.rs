@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::{FactsError, read_json};
 
 /// The components of all documents.
+#[derive(Default)]
 pub(super) struct OpenApi {
     schemas: BTreeMap<String, Value>,
     kinds: BTreeMap<String, BTreeSet<[String; 3]>>,
@@ -25,7 +26,7 @@ impl OpenApi {
             paths.push(entry.map_err(failed)?.path());
         }
         paths.sort();
-        let mut openapi = Self { schemas: BTreeMap::new(), kinds: BTreeMap::new() };
+        let mut openapi = Self::default();
         for path in paths.iter().filter(|path| path.extension().is_some_and(|extension| extension == "json"))
         {
             openapi.add(&read_json(path)?);
@@ -33,7 +34,8 @@ impl OpenApi {
         Ok(openapi)
     }
 
-    fn add(&mut self, document: &Value) {
+    /// Adds the components of a document.
+    pub(super) fn add(&mut self, document: &Value) {
         let schemas = document.pointer("/components/schemas").and_then(Value::as_object);
         for (name, schema) in schemas.into_iter().flatten() {
             let kinds = schema.get("x-kubernetes-group-version-kind").and_then(Value::as_array);

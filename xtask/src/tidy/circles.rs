@@ -127,7 +127,7 @@ fn messages(dependencies: &Dependencies<'_>) -> Vec<String> {
     edges
         .filter(|(from, to, _)| leads_back(from, to))
         .map(|(from, to, example)| {
-            format!("{example}: `{to}` depends on `{from}` too, straight or over others")
+            format!("{example}: `{to}` depends on `{from}` too, directly or through other modules")
         })
         .collect()
 }
@@ -283,9 +283,9 @@ mod tests {
             ("d.rs", ""),
         ]);
         let expected = [
-            "a.rs takes `B` of b.rs: `b` depends on `a` too, straight or over others",
-            "b.rs takes `value` of c.rs: `c` depends on `b` too, straight or over others",
-            "c/deep.rs takes `A` of a.rs: `a` depends on `c` too, straight or over others",
+            "a.rs takes `B` of b.rs: `b` depends on `a` too, directly or through other modules",
+            "b.rs takes `value` of c.rs: `c` depends on `b` too, directly or through other modules",
+            "c/deep.rs takes `A` of a.rs: `a` depends on `c` too, directly or through other modules",
         ];
         assert_eq!(found, BTreeMap::from([(String::new(), expected.map(str::to_owned).to_vec())]));
     }

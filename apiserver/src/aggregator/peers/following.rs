@@ -165,12 +165,12 @@ impl Following {
         let mut groups = PeerGroups { own: self.own.clone(), others: BTreeMap::new() };
         for (name, server) in &state.servers {
             let Some(described) = &server.described else { continue };
-            groups.others.insert(name.clone(), described.groups.clone());
+            groups.others.insert(name.clone(), described.named_groups());
             let name: Arc<str> = name.as_str().into();
-            for (version, resources) in &described.resources {
-                let known = known.entry(version.clone()).or_default();
+            for (version, resources) in described.versions() {
+                let known = known.entry(version).or_default();
                 for resource in resources {
-                    known.entry(resource.clone()).or_default().push(name.clone());
+                    known.entry(resource.resource.clone()).or_default().push(name.clone());
                 }
             }
         }
@@ -328,7 +328,8 @@ mod tests {
     }
 
     fn known(state: &State, name: &str) -> Option<Vec<String>> {
-        Some(state.servers.get(name)?.described.as_ref()?.resources.keys().cloned().collect())
+        let described = state.servers.get(name)?.described.as_ref()?;
+        Some(described.versions().map(|(version, _)| version).collect())
     }
 
     #[test]

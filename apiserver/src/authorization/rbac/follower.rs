@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use registry_core::api::Object;
 use registry_core::codec::json::Parts;
 use registry_core::registry::{
@@ -134,6 +135,7 @@ impl InformerHandler for RbacFollower {
     }
 }
 
+#[async_trait]
 impl StoreHooks for RbacFollower {
     fn after_create(&self, object: &StoredObject) {
         self.apply(object);
@@ -145,7 +147,7 @@ impl StoreHooks for RbacFollower {
         self.index.publish();
     }
 
-    fn after_delete(&self, last: &StoredObject) {
+    async fn after_delete(&self, last: &StoredObject) {
         self.remove(last);
         self.index.publish();
     }

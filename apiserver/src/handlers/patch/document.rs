@@ -122,13 +122,13 @@ impl PatchDocument {
 
 fn refusal(fault: PatchError) -> StatusError {
     match fault {
-        PatchError::Malformed(why) => StatusError::bad_request(why),
+        PatchError::Malformed(why) => StatusError::bad_request(why.to_string()),
         // Kubernetes does not report the reason.
-        PatchError::Inapplicable(_) | PatchError::TestFailed(_) => with_empty_details(StatusError::new(
+        PatchError::Inapplicable(_) | PatchError::TestFailed { .. } => with_empty_details(StatusError::new(
             Reason::Invalid,
             "the server rejected our request due to an error in our request",
         )),
-        PatchError::Contradictory(why) => StatusError::new(Reason::Unknown, why),
+        PatchError::Contradictory(why) => StatusError::new(Reason::Unknown, why.to_string()),
         PatchError::TooLarge(why) => {
             StatusError::new(Reason::RequestEntityTooLarge, format!("Request entity too large: {why}"))
         }

@@ -5,9 +5,8 @@
 use std::sync::Arc;
 
 use registry_core::registry::{InstalledPath, Store};
-use serde_json::Value;
 
-use crate::discovery::RemoteVersion;
+use crate::discovery::{RemoteVersion, ResourceDiscovery};
 
 use super::Served;
 use super::group::ServedGroup;
@@ -82,8 +81,7 @@ impl Served {
 
 /// Returns the collections of an extension server in one version.
 fn remote_collections(version: &RemoteVersion) -> impl Iterator<Item = ServedCollection> {
-    let resources = version.resources.as_array().into_iter().flatten();
-    resources.filter_map(|resource| ServedCollection::remote(version, resource))
+    version.resources.iter().filter_map(|resource| ServedCollection::remote(version, resource))
 }
 
 // === impl ServedCollection ===
@@ -110,17 +108,14 @@ impl ServedCollection {
     }
 
     /// Returns the collection that a document of an extension server describes; `None` if it cannot be listed.
-    fn remote(version: &RemoteVersion, resource: &Value) -> Option<Self> {
-        let text = |path: &str| resource.pointer(path).and_then(Value::as_str);
-        let verbs = resource.get("verbs").and_then(Value::as_array);
-        let has = |verb: &str| verbs.is_some_and(|verbs| verbs.iter().any(|own| own == verb));
-        has("list").then_some(())?;
-        Some(Self {
+    fn remote(version: &RemoteVersion, resource: &ResourceDiscovery) -> Option<Self> {
+        let has = |verb: &str| resource.verbs.iter().any(|own| own == verb);
+        has("list").then(|| Self {
             group: version.group.clone(),
             version: version.version.clone(),
-            resource: text("/resource")?.to_owned(),
-            kind: text("/responseKind/kind")?.to_owned(),
-            is_namespaced: text("/scope")? == "Namespaced",
+            resource: resource.resource.clone(),
+            kind: resource.response_kind.kind.clone(),
+            is_namespaced: resource.scope == ResourceDiscovery::scope(true),
             can_watch: has("watch"),
             can_delete: has("delete"),
             can_delete_collection: has("deletecollection"),

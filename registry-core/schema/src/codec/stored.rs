@@ -9,6 +9,11 @@
 //!
 //! A canonical value has no line feed at its end, and Go's encoder writes one. This tells values of other servers apart
 //! ([`is_of_another_server`]), which may lack defaults that canonical values have, so that the latter need not be parsed.
+//!
+//! All canonical values have the same defaults, because there has been one release at most. A later release that adds a default
+//! to a built-in kind writes its values with a space at the end, and the next such release with two: the number of spaces is the
+//! generation of the defaults, and values with fewer are completed as those of other servers are. JSON remains JSON, so that
+//! kube-apiserver and earlier releases, which ignore white space at the end, read these values too.
 
 use bytes::Bytes;
 use serde_json::{Map, Value};
@@ -237,6 +242,11 @@ mod tests {
             (
                 "{\"kind\":\"A\",\"apiVersion\":\"v1\",\"metadata\":{}}\n",
                 r#"{"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":"12"}}"#,
+            ),
+            // Written by a later release.
+            (
+                "{\"kind\":\"A\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"x\"}}  ",
+                r#"{"kind":"A","apiVersion":"v1","metadata":{"resourceVersion":"12","name":"x"}}"#,
             ),
             // Written by kube-apiserver, with Go's order below the top level.
             (

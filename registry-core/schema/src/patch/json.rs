@@ -5,13 +5,13 @@
 use serde_json::{Map, Value};
 
 use super::shown::Touched;
-use super::{MAX_DEPTH, PatchError};
+use super::{Inapplicable, MAX_DEPTH, Malformed, Operation, PatchError, Place, TooLarge};
 use crate::codec::json::type_name;
 use registry_meta::budget::{Budget, memory};
 
 mod pointer;
 
-use pointer::{IndexError, Pointer};
+use pointer::Pointer;
 
 /// Maximum number of operations in a patch.
 const MAX_OPERATIONS: usize = 10_000;
@@ -33,7 +33,8 @@ pub struct JsonPatch {
 /// One operation. Missing members are reported only when it is applied.
 #[derive(Clone, Debug)]
 struct PatchOperation {
-    kind: String,
+    /// The operation, or the name of none.
+    kind: Result<Operation, String>,
     path: Option<Pointer>,
     from: Option<Pointer>,
     value: Value,
@@ -58,13 +59,10 @@ impl JsonPatch {
         let operations = match patch {
             Value::Array(operations) => operations.as_slice(),
             Value::Null => &[],
-            other => return Err(mismatch(other, "value of type []handlers.jsonPatchOp")),
+            other => return Err(Malformed::Operations(type_name(other)).into()),
         };
         if operations.len() > MAX_OPERATIONS {
-            let count = operations.len();
-            return Err(PatchError::TooLarge(format!(
-                "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}"
-            )));
+            return Err(TooLarge::Operations { count: operations.len(), most: MAX_OPERATIONS }.into());
         }
         let unknown_fields = unknown_fields(operations);
         let operations = operations.iter().map(PatchOperation::parse).collect::<Result<_, _>>()?;
@@ -78,9 +76,11 @@ impl JsonPatch {
             for pointer in [&operation.path, &operation.from].into_iter().flatten() {
                 all.at(pointer.parents());
             }
-            if let (Some(path), "add" | "replace" | "move" | "copy") =
-                (&operation.path, operation.kind.as_str())
-            {
+            let replaces = match operation.kind {
+                Ok(Operation::Add | Operation::Replace | Operation::Move | Operation::Copy) => true,
+                Ok(Operation::Remove | Operation::Test) | Err(_) => false,
+            };
+            if let Some(path) = operation.path.as_ref().filter(|_| replaces) {
                 all.at(path.steps()).replace();
             }
         }
@@ -109,36 +109,25 @@ impl JsonPatch {
 }
 
 impl PatchOperation {
-    fn parse(operation: &Value) -> Result<Self, PatchError> {
+    fn parse(operation: &Value) -> Result<Self, Malformed> {
         let empty = Map::new();
         let fields = match operation {
             Value::Object(fields) => fields,
             Value::Null => &empty,
-            other => return Err(mismatch(other, "value of type handlers.jsonPatchOp")),
+            other => return Err(Malformed::Operation(type_name(other))),
         };
-        let text = |name: &str| match fields.get(name) {
+        let text = |member: &'static str| match fields.get(member) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.as_str())),
-            Some(other) => Err(mismatch(other, &format!("struct field jsonPatchOp.{name} of type string"))),
+            Some(other) => Err(Malformed::Member { member, found: type_name(other) }),
         };
+        let kind = text("op")?.unwrap_or("unknown");
         Ok(Self {
-            kind: text("op")?.unwrap_or("unknown").to_owned(),
+            kind: Operation::named(kind).ok_or_else(|| kind.to_owned()),
             path: text("path")?.map(Pointer::parse),
             from: text("from")?.map(Pointer::parse),
             value: fields.get("value").cloned().unwrap_or_default(),
         })
-    }
-
-    fn path(&self) -> Result<&Pointer, PatchError> {
-        let missing =
-            || inapplicable(format!("{} operation failed to decode path: missing value", self.kind));
-        self.path.as_ref().ok_or_else(missing)
-    }
-
-    fn from(&self) -> Result<&Pointer, PatchError> {
-        let missing =
-            || inapplicable(format!("{} operation failed to decode from: missing value", self.kind));
-        self.from.as_ref().ok_or_else(missing)
     }
 }
 
@@ -154,27 +143,32 @@ fn unknown_fields(operations: &[Value]) -> Vec<String> {
 // === impl Application ===
 
 impl Application<'_> {
-    fn run(&mut self, operation: &PatchOperation) -> Result<(), PatchError> {
-        match operation.kind.as_str() {
-            "add" => {
-                self.take(&operation.value)?;
-                self.add(operation.path()?, operation.value.clone(), "add")
+    fn run(&mut self, patch: &PatchOperation) -> Result<(), PatchError> {
+        let operation = match &patch.kind {
+            Ok(operation) => *operation,
+            Err(unknown) => return Err(Inapplicable::UnknownOperation(unknown.clone()).into()),
+        };
+        let path = || patch.path.as_ref().ok_or(Inapplicable::NoMember { operation, member: "path" });
+        let from = || patch.from.as_ref().ok_or(Inapplicable::NoMember { operation, member: "from" });
+        match operation {
+            Operation::Add => {
+                self.take(&patch.value)?;
+                self.add(path()?, patch.value.clone(), operation)
             }
-            "remove" => self.remove(operation.path()?, "remove").map(drop),
-            "replace" => {
-                self.take(&operation.value)?;
-                self.replace(operation.path()?, operation.value.clone())
+            Operation::Remove => self.remove(path()?, operation).map(drop),
+            Operation::Replace => {
+                self.take(&patch.value)?;
+                self.replace(path()?, patch.value.clone())
             }
-            "move" => {
-                let moved = self.remove(operation.from()?, "move")?;
-                self.add(operation.path()?, moved, "move")
+            Operation::Move => {
+                let moved = self.remove(from()?, operation)?;
+                self.add(path()?, moved, operation)
             }
-            "copy" => {
-                let copy = self.copy(operation.from()?)?;
-                self.add(operation.path()?, copy, "copy")
+            Operation::Copy => {
+                let copy = self.copy(from()?)?;
+                self.add(path()?, copy, operation)
             }
-            "test" => self.test(operation.path()?, &operation.value),
-            other => Err(inapplicable(format!("Unexpected kind: {other}"))),
+            Operation::Test => self.test(path()?, &patch.value),
         }
     }
 
@@ -183,14 +177,10 @@ impl Application<'_> {
         Ok(self.budget.take_bytes(memory::VALUE_BYTES + memory::value_bytes(value))?)
     }
 
-    fn add(&mut self, path: &Pointer, value: Value, operation: &str) -> Result<(), PatchError> {
+    fn add(&mut self, path: &Pointer, value: Value, operation: Operation) -> Result<(), PatchError> {
         self.check_depth(path, &value)?;
-        let missing = || match operation {
-            "add" => absent(&format!("add operation does not apply: doc is missing path: \"{path}\"")),
-            other => {
-                absent(&format!("{other} operation does not apply: doc is missing destination path: {path}"))
-            }
-        };
+        let place = if operation == Operation::Add { Place::Quoted } else { Place::Destination };
+        let missing = || absent(operation, place, path);
         let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
         match parent {
             Value::Object(map) => {
@@ -198,43 +188,39 @@ impl Application<'_> {
             }
             Value::Array(list) if key == "-" => list.push(value),
             Value::Array(list) => {
-                let index = pointer::index(key, list.len() + 1).map_err(|why| {
-                    let hint = match why {
-                        IndexError::Malformed(_) => format!("value was not a proper array index: '{key}': "),
-                        IndexError::OutOfRange(_) => String::new(),
-                    };
-                    inapplicable(format!("error in {operation} for path: '{path}': {hint}{why}"))
+                let index = pointer::index(key, list.len() + 1).map_err(|source| Inapplicable::NoPlace {
+                    operation,
+                    path: path.to_string(),
+                    source,
                 })?;
                 self.steps += list.len() - index;
                 list.insert(index, value);
             }
-            _ => return Err(missing()),
+            _ => return Err(missing().into()),
         }
         self.check_steps()
     }
 
-    fn remove(&mut self, path: &Pointer, operation: &str) -> Result<Value, PatchError> {
-        let missing = || match operation {
-            "remove" => absent(&format!("remove operation does not apply: doc is missing path: \"{path}\"")),
-            other => absent(&format!("{other} operation does not apply: doc is missing from path: {path}")),
-        };
+    fn remove(&mut self, path: &Pointer, operation: Operation) -> Result<Value, PatchError> {
+        let is_removal = operation == Operation::Remove;
+        let place = if is_removal { Place::Quoted } else { Place::From };
+        let missing = || absent(operation, place, path);
         let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
         // The library names the key only in moves.
-        let named: &dyn std::fmt::Display = if operation == "remove" { path } else { &key };
-        let failed = |why: &dyn std::fmt::Display| {
-            inapplicable(format!("error in {operation} for path: '{named}': {why}"))
-        };
+        let named = || if is_removal { path.to_string() } else { key.to_owned() };
         let removed = match parent {
             Value::Object(map) => {
-                let absent = || failed(&format!("Unable to remove nonexistent key: {key}: missing value"));
+                let absent = || Inapplicable::NoKey { operation, path: named(), key: key.to_owned() };
                 map.remove(key).ok_or_else(absent)?
             }
             Value::Array(list) => {
-                let index = pointer::index(key, list.len()).map_err(|why| failed(&why))?;
+                let no_element =
+                    |source| Inapplicable::NoElement { operation, member: "path", path: named(), source };
+                let index = pointer::index(key, list.len()).map_err(no_element)?;
                 self.steps += list.len() - index;
                 list.remove(index)
             }
-            _ => return Err(missing()),
+            _ => return Err(missing().into()),
         };
         self.check_steps()?;
         Ok(removed)
@@ -242,31 +228,33 @@ impl Application<'_> {
 
     fn replace(&mut self, path: &Pointer, value: Value) -> Result<(), PatchError> {
         self.check_depth(path, &value)?;
-        let missing =
-            |what: &str| absent(&format!("replace operation does not apply: doc is missing {what}: {path}"));
-        let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(|| missing("path"))?;
+        let missing = |place| absent(Operation::Replace, place, path);
+        let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(|| missing(Place::Path))?;
         // The library sets keys that are absent too.
         if let Value::Object(map) = parent {
             map.insert(key.to_owned(), value);
             return Ok(());
         }
         let target = pointer::child_mut(parent, key).ok().flatten();
-        *target.ok_or_else(|| missing("key"))? = value;
+        *target.ok_or_else(|| missing(Place::Key))? = value;
         Ok(())
     }
 
     fn copy(&mut self, from: &Pointer) -> Result<Value, PatchError> {
-        let missing = || absent(&format!("copy operation does not apply: doc is missing from path: {from}"));
+        let operation = Operation::Copy;
+        let missing = || absent(operation, Place::From, from);
         let (parent, key) = from.parent_mut(&mut self.value).ok_or_else(missing)?;
-        let source = pointer::child_mut(parent, key)
-            .map_err(|why| inapplicable(format!("error in copy for from: '{from}': {why}")))?;
+        let source = pointer::child_mut(parent, key).map_err(|source| Inapplicable::NoElement {
+            operation,
+            member: "from",
+            path: from.to_string(),
+            source,
+        })?;
         let source = source.ok_or_else(missing)?;
         let mut counter = ByteCounter { left: MAX_COPIED_BYTES.saturating_sub(self.copied_bytes) };
         let allowed = counter.left;
         if serde_json::to_writer(&mut counter, source).is_err() {
-            return Err(PatchError::TooLarge(format!(
-                "the copies of a JSON patch may add {MAX_COPIED_BYTES} bytes at most"
-            )));
+            return Err(TooLarge::Copies(MAX_COPIED_BYTES).into());
         }
         self.copied_bytes += allowed - counter.left;
         self.budget.take_bytes(memory::VALUE_BYTES + memory::value_bytes(source))?;
@@ -274,15 +262,20 @@ impl Application<'_> {
     }
 
     fn test(&mut self, path: &Pointer, expected: &Value) -> Result<(), PatchError> {
-        let missing = || absent(&format!("test operation does not apply: is missing path: {path}"));
+        let operation = Operation::Test;
+        let missing = || absent(operation, Place::Tested, path);
         let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
         // A missing field is treated as null.
-        let found = pointer::child_mut(parent, key)
-            .map_err(|why| inapplicable(format!("error in test for path: '{path}': {why}")))?;
+        let found = pointer::child_mut(parent, key).map_err(|source| Inapplicable::NoElement {
+            operation,
+            member: "path",
+            path: path.to_string(),
+            source,
+        })?;
         if found.map_or(expected.is_null(), |found| found == expected) {
             return Ok(());
         }
-        Err(PatchError::TestFailed(format!("testing value {path} failed: test failed")))
+        Err(PatchError::TestFailed { path: path.to_string() })
     }
 
     /// Moves and copies could nest a value so deeply that reading or dropping it overflows the stack.
@@ -290,7 +283,7 @@ impl Application<'_> {
         if matches!(value, Value::Array(_) | Value::Object(_)) {
             let room = MAX_DEPTH.saturating_sub(path.depth());
             if !fits(value, room, &mut self.steps) {
-                return Err(PatchError::TooLarge(format!("{path} would nest more than {MAX_DEPTH} levels")));
+                return Err(TooLarge::Depth { path: path.to_string(), most: MAX_DEPTH }.into());
             }
         }
         self.check_steps()
@@ -298,7 +291,7 @@ impl Application<'_> {
 
     fn check_steps(&self) -> Result<(), PatchError> {
         if self.steps > MAX_STEPS {
-            return Err(PatchError::TooLarge("the JSON patch takes too many steps".to_owned()));
+            return Err(TooLarge::Steps.into());
         }
         Ok(())
     }
@@ -334,18 +327,8 @@ impl std::io::Write for ByteCounter {
     }
 }
 
-fn inapplicable(text: String) -> PatchError {
-    PatchError::Inapplicable(text)
-}
-
-fn absent(text: &str) -> PatchError {
-    inapplicable(format!("{text}: missing value"))
-}
-
-/// Returns the error of Go's decoder for JSON of the wrong type.
-fn mismatch(found: &Value, wanted: &str) -> PatchError {
-    let found = type_name(found);
-    PatchError::Malformed(format!("error decoding patch: json: cannot unmarshal {found} into Go {wanted}"))
+fn absent(operation: Operation, place: Place, path: &Pointer) -> Inapplicable {
+    Inapplicable::Absent { operation, place, path: path.to_string() }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::{PatchStrategy, Schema, TypeRef};
 
-use super::PatchError;
+use super::{Inapplicable, Malformed, PatchError};
 use crate::codec::json::type_name;
 
 mod go;
@@ -33,12 +33,7 @@ fn apply_typed<'s, T: Typed<'s>>(
     let patch = match patch {
         Value::Object(patch) => patch.clone(),
         Value::Null => return Ok(()),
-        other => {
-            let found = type_name(other);
-            return Err(PatchError::Malformed(format!(
-                "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
-            )));
-        }
+        other => return Err(Malformed::Object(type_name(other)).into()),
     };
     let mut merged = value.as_object().cloned().unwrap_or_default();
     merge_map(&mut merged, patch, shape)?;
@@ -113,7 +108,7 @@ fn merge_map<'s, T: Typed<'s>>(
             present.clear();
             return Ok(());
         }
-        Some(_) => return Err(go::unknown_directive(&patch)),
+        Some(_) => return Err(go::unknown_directive(&patch).into()),
     }
     retain_keys(present, &mut patch)?;
     lists::set_element_orders(present, &mut patch, shape)?;
@@ -165,7 +160,7 @@ fn merge_field<'s, T: Typed<'s>>(
 fn retain_keys(present: &mut Map<String, Value>, patch: &mut Map<String, Value>) -> Result<(), PatchError> {
     let Some(listed) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let Value::Array(listed) = listed else {
-        return Err(PatchError::Malformed("invalid patch format of retainKeys".to_owned()));
+        return Err(Malformed::RetainKeys.into());
     };
     let listed: std::collections::HashSet<&str> = listed.iter().filter_map(Value::as_str).collect();
     let sets_unlisted = patch.iter().any(|(key, change)| {
@@ -175,18 +170,17 @@ fn retain_keys(present: &mut Map<String, Value>, patch: &mut Map<String, Value>)
             || listed.contains(key.as_str()))
     });
     if sets_unlisted {
-        return Err(PatchError::Inapplicable("patch content doesn't match retainKeys list".to_owned()));
+        return Err(Inapplicable::NotRetained.into());
     }
     present.retain(|key, _| listed.contains(key.as_str()));
     Ok(())
 }
 
 /// Returns the field that a directive such as `$setElementOrder/containers` refers to.
-fn directive_target<'k>(key: &'k str, directive: &str) -> Result<&'k str, PatchError> {
-    key.strip_prefix(directive).and_then(|rest| rest.strip_prefix('/')).ok_or_else(|| {
-        let what = if directive == SET_ELEMENT_ORDER { "setElementOrder" } else { "primitive" };
-        PatchError::Malformed(format!("invalid patch format of {what} list"))
-    })
+fn directive_target<'k>(key: &'k str, directive: &str) -> Result<&'k str, Malformed> {
+    let malformed =
+        if directive == SET_ELEMENT_ORDER { Malformed::ElementOrder } else { Malformed::DeletedScalars };
+    key.strip_prefix(directive).and_then(|rest| rest.strip_prefix('/')).ok_or(malformed)
 }
 
 /// Prepares a part of the patch that has no current value: removes nulls, directives and elements marked with `$patch`,

@@ -1,7 +1,6 @@
 //! Applies to objects that have fields of a manager in another version, which is converted outside of this process.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -12,9 +11,8 @@ use super::{FIRST, SECOND};
 use crate::api::{GroupVersionKind, Object};
 use crate::registry::testing::widgets;
 use crate::resource::conversion::{Conversion, ConversionError, Converter, RemoteConverter};
-use crate::resource::{
-    NoStrategy, PrepareSchema, ResourceDescription, ResourceProperties, ResourceType, SchemaSource, Versions,
-};
+use crate::resource::testing::prepared_later;
+use crate::resource::{NoStrategy, ResourceDescription, ResourceProperties, ResourceType, Versions};
 use crate::schema::Schema;
 
 const V1: ResourceDescription = widgets(|| Arc::new(NoStrategy));
@@ -119,22 +117,6 @@ async fn fields_are_merged_again_with_each_conversion_that_was_lacking() {
     assert_eq!(owners, [(&json!("three"), &json!({"f:spec": {"f:replicas": {}}}))]);
 }
 
-/// A schema that is compiled when somebody has waited for it.
-#[derive(Default)]
-struct Late(AtomicBool);
-
-#[async_trait]
-impl PrepareSchema for Late {
-    fn is_prepared(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    async fn prepare(&self) {
-        tokio::task::yield_now().await;
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 #[tokio::test]
 async fn the_schema_of_another_version_is_waited_for_before_fields_are_merged() {
     let entry = json!([{
@@ -145,13 +127,9 @@ async fn the_schema_of_another_version_is_waited_for_before_fields_are_merged() 
         let hub = V1.instantiate();
         let unchanged = || Box::new(Ok::<Object, ConversionError>);
         let mut spoke = spoke(&hub, Converter::Functions { to_hub: unchanged(), from_hub: unchanged() });
-        let late = Arc::new(Late::default());
-        let (compiled, at_use) = (spoke.schema(), late.clone());
-        let schema = move || {
-            assert!(at_use.is_prepared(), "compiled by the thread that merges");
-            compiled.clone()
-        };
-        spoke.schema = SchemaSource::new(schema).with_preparation(late.clone());
+        let compiled = spoke.schema();
+        let late = prepared_later(move || compiled.clone());
+        spoke.schema = late.clone();
         let versions = Versions::new(hub, [Arc::new(spoke)]);
         let v1 = versions.hub();
         let blank = v1.new_object();

@@ -46,6 +46,10 @@ impl GracefulDeleter for Store {
         admission: &dyn ValidateObject,
         options: &DeleteOptions,
     ) -> Result<Deletion, StatusError> {
+        let is_alone = context.verb != "deletecollection";
+        if let Some(reason) = self.strategy().forbids_deletion(name).filter(|_| is_alone) {
+            return Err(StatusError::forbidden(self.named(context), name, reason));
+        }
         for warning in self.strategy().warnings_on_delete(options) {
             context.warn(warning);
         }
@@ -63,7 +67,7 @@ impl GracefulDeleter for Store {
             .map_err(|error| self.operation(context, Verb::Delete, name, &key).interpret(error))?;
         let Attempt { plan, uid, .. } = attempt;
         if updated.outcome == UpdateOutcome::Deleted {
-            self.removed(&updated.object);
+            self.removed(&updated.object).await;
         }
         let answer = match plan {
             Plan::Gone | Plan::Pending => self.deleted(context, updated.object, name, &uid),
@@ -89,7 +93,7 @@ impl Store {
         let same = Preconditions { uid: Some(uid.to_owned()), resource_version: None };
         match self.storage.delete(key, &same, &mut AnyDeletion, Some(marked.clone())).await {
             Ok(last) => {
-                self.removed(&last);
+                self.removed(&last).await;
                 Ok(self.deleted(context, last, name, uid))
             }
             Err(StorageError::NotFound { .. }) => Ok(self.deleted(context, marked, name, uid)),

@@ -81,8 +81,9 @@ pub trait StoreHooks: Send + Sync + 'static {
     /// Called after an object was updated.
     fn after_update(&self, _object: &StoredObject) {}
 
-    /// Called after an object was removed, with its last state.
-    fn after_delete(&self, _object: &StoredObject) {}
+    /// Called after an object was removed, with its last state. The response waits for it; an abandoned request does not, so
+    /// that work after the first wait must be spawned.
+    async fn after_delete(&self, _object: &StoredObject) {}
 }
 
 /// A write that is about to be validated.
@@ -148,6 +149,13 @@ impl Store {
     pub(super) fn notify_hooks(&self, notify: impl Fn(&dyn StoreHooks)) {
         for hooks in self.hooks.load().iter() {
             notify(hooks.as_ref());
+        }
+    }
+
+    /// Notifies the hooks of a committed deletion.
+    pub(super) async fn removed(&self, last: &StoredObject) {
+        for hooks in self.hooks.load_full().iter() {
+            hooks.after_delete(last).await;
         }
     }
 

@@ -111,7 +111,7 @@ impl Store {
             }
             UpdateOutcome::Deleted => {
                 pending.commit();
-                self.removed(&updated.object);
+                self.removed(&updated.object).await;
                 // Clients expect the object in the response of a successful update, even if it is removed.
                 let answer = removed.map_or(Answer::Stored(updated.object), Answer::Object);
                 Ok((answer, false))
@@ -166,11 +166,6 @@ impl Store {
 
     fn changed(&self, stored: &StoredObject) {
         self.notify_hooks(|hooks| hooks.after_update(stored));
-    }
-
-    /// Notifies the hooks of a committed deletion.
-    pub(super) fn removed(&self, last: &StoredObject) {
-        self.notify_hooks(|hooks| hooks.after_delete(last));
     }
 }
 

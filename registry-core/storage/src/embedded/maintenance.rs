@@ -44,7 +44,7 @@ use crate::directory_lock::DirectoryLock;
 use crate::durable_file::DurableFile;
 use crate::moving_key::TooManyRevisions;
 use damage::{scan_past_damage, with_other_damage};
-pub use restoring::{Restored, restore};
+pub use restoring::{Backup, Restored, restore};
 use unpublished::check_empty;
 
 const MAGIC: &[u8; 8] = b"ORLOPBK1";
@@ -204,11 +204,6 @@ pub fn backup_with_files(
         }
         Source::Engine(engine) => write_backup(&*engine.shared.log, &engine.options.directory, file, files),
     }
-}
-
-/// Returns the files in a backup, which is verified as a whole.
-pub fn files_of_backup(file: &Path) -> Result<Vec<BackupFile>, MaintenanceError> {
-    read_backup(file, &mut |_, _| Ok(())).map(|(_, files)| files)
 }
 
 /// Checks that a store can be restored into a directory: that there is nothing in it.

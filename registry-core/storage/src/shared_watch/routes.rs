@@ -1,6 +1,7 @@
 //! Distributes changes to listeners.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
@@ -25,9 +26,11 @@ pub(super) struct Routes {
 struct Table {
     /// All changes up to this revision have been delivered; `None` before the beginning.
     delivered: Option<Revision>,
-    directories: HashMap<Box<str>, Vec<Listener>>,
+    directories: HashMap<Arc<str>, Vec<Listener>>,
+    /// The directories of each client's listeners, one for each listener.
+    clients: HashMap<u64, Vec<Arc<str>>>,
     /// Clients that wait for this revision to be reached.
-    awaited: Vec<(u64, Revision)>,
+    awaited: HashMap<u64, Revision>,
     past: VecDeque<Change>,
     past_bytes: usize,
     /// The past is complete after this revision.
@@ -48,7 +51,7 @@ struct Listener {
 
 /// A listener's subscription: its queue, and the range of revisions it receives.
 pub(super) struct Subscription {
-    pub(super) directory: Box<str>,
+    pub(super) directory: Arc<str>,
     pub(super) number: u64,
     pub(super) queue: queue::Receiver,
     /// Changes after this revision are delivered.
@@ -98,14 +101,18 @@ impl Routes {
         table.past_floor = revision;
         table.delivered = Some(revision);
         let mut ended = 0;
-        for listeners in table.directories.values_mut() {
-            for listener in listeners.extract_if(.., |listener| listener.after < revision) {
-                ended += 1;
-                // A full queue ends with an error as well.
-                listener.queue.send(Err(why.clone()));
-            }
+        let directories: Vec<Arc<str>> = table.directories.keys().cloned().collect();
+        for directory in directories {
+            table.retain(&directory, |listener| {
+                let is_behind = listener.after < revision;
+                if is_behind {
+                    ended += 1;
+                    // A full queue ends with an error as well.
+                    listener.queue.send(Err(why.clone()));
+                }
+                !is_behind
+            });
         }
-        table.directories.retain(|_, listeners| !listeners.is_empty());
         table.tell_awaited();
         ended
     }
@@ -161,9 +168,11 @@ impl Routes {
             queue.send(Ok(ChangeBatch { revision: delivered, changes }));
         }
         let listener = Listener { number, client, after: after.max(delivered), shown, queue };
-        table.directories.entry(directory.into()).or_default().push(listener);
+        let directory: Arc<str> = directory.into();
+        table.clients.entry(client).or_default().push(directory.clone());
+        table.directories.entry(directory.clone()).or_default().push(listener);
         let missing_until = (!is_complete).then_some(delivered);
-        Some(Subscription { directory: directory.into(), number, queue: receiver, after, missing_until })
+        Some(Subscription { directory, number, queue: receiver, after, missing_until })
     }
 
     /// Returns the number of listeners of a directory.
@@ -180,10 +189,13 @@ impl Routes {
     /// Sends progress to a client's listeners once `revision` is reached. Returns whether it is reached already.
     pub(super) fn progress(&self, client: u64, revision: Revision) -> bool {
         let mut table = self.table();
-        table.awaited.retain(|(own, _)| *own != client);
-        table.awaited.push((client, revision));
-        table.tell_awaited();
-        !table.awaited.iter().any(|(own, _)| *own == client)
+        table.awaited.insert(client, revision);
+        let is_reached = table.delivered >= Some(revision);
+        if is_reached {
+            table.awaited.remove(&client);
+            table.tell(client);
+        }
+        is_reached
     }
 
     /// Marks the past before this revision as unavailable.
@@ -199,37 +211,45 @@ impl Routes {
 // === impl Table ===
 
 impl Table {
-    fn retain(&mut self, directory: &str, keep: impl FnMut(&mut Listener) -> bool) {
-        if let Some(listeners) = self.directories.get_mut(directory) {
-            listeners.retain_mut(keep);
-            if listeners.is_empty() {
-                self.directories.remove(directory);
+    /// Removes the listeners of a directory that `keep` does not keep.
+    fn retain(&mut self, directory: &str, mut keep: impl FnMut(&mut Listener) -> bool) {
+        let Some(listeners) = self.directories.get_mut(directory) else { return };
+        for gone in listeners.extract_if(.., |listener| !keep(listener)) {
+            let Some(watched) = self.clients.get_mut(&gone.client) else { continue };
+            if let Some(place) = watched.iter().position(|own| **own == *directory) {
+                watched.swap_remove(place);
             }
+            if watched.is_empty() {
+                self.clients.remove(&gone.client);
+            }
+        }
+        if listeners.is_empty() {
+            self.directories.remove(directory);
         }
     }
 
+    /// Sends progress to the clients that wait for a revision that is reached.
     fn tell_awaited(&mut self) {
-        let Some(revision) = self.delivered.filter(|_| !self.awaited.is_empty()) else { return };
-        let reached: Vec<u64> = self
-            .awaited
-            .extract_if(.., |(_, awaited)| *awaited <= revision)
-            .map(|(client, _)| client)
-            .collect();
-        if reached.is_empty() {
-            return;
+        let Some(delivered) = self.delivered else { return };
+        let reached = self.awaited.extract_if(|_, awaited| *awaited <= delivered);
+        let reached: Vec<u64> = reached.map(|(client, _)| client).collect();
+        for client in reached {
+            self.tell(client);
         }
-        let batch = ChangeBatch { revision, changes: Vec::new() };
-        for listeners in self.directories.values_mut() {
-            listeners.retain_mut(|own| {
-                let is_news = own.after <= revision && own.shown < revision;
-                if !is_news || !reached.contains(&own.client) {
+    }
+
+    /// Sends progress to those listeners of a client that have not seen it.
+    fn tell(&mut self, client: u64) {
+        let Some(revision) = self.delivered else { return };
+        for directory in self.clients.get(&client).cloned().unwrap_or_default() {
+            self.retain(&directory, |own| {
+                if own.client != client || own.after > revision || own.shown >= revision {
                     return true;
                 }
                 own.shown = revision;
-                own.queue.send(Ok(batch.clone()))
+                own.queue.send(Ok(ChangeBatch { revision, changes: Vec::new() }))
             });
         }
-        self.directories.retain(|_, listeners| !listeners.is_empty());
     }
 
     fn remember(&mut self, change: Change) {
@@ -259,4 +279,47 @@ fn parent(key: &str) -> &str {
 /// Returns the directories that contain a key, each with a trailing slash.
 fn directories(key: &str) -> impl Iterator<Item = &str> {
     key.match_indices('/').filter_map(|(at, _)| key.get(..=at))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    /// Returns the revisions of the batches that a listener has been sent, none of which has changes.
+    fn told(subscription: &mut Subscription) -> Vec<Revision> {
+        let next = || subscription.queue.next().now_or_never().flatten();
+        std::iter::from_fn(next).map(|batch| batch.unwrap()).map(|batch| batch.revision).collect()
+    }
+
+    #[test]
+    fn progress_reaches_all_listeners_of_the_client_that_waits_for_it_and_no_others() {
+        let routes = Routes::default();
+        assert!(!routes.progress(1, 5), "nothing is delivered yet");
+        routes.begin(5);
+        let listen = |client, directory| routes.subscribe(client, directory, 5).unwrap();
+        let mut own = [listen(1, "/a/"), listen(1, "/b/"), listen(1, "/b/")];
+        let mut other = [listen(2, "/a/"), listen(2, "/c/")];
+        let empty = |revision| ChangeBatch { revision, changes: Vec::new() };
+        routes.deliver(empty(7));
+        assert_eq!(own.each_mut().map(told), [[7], [7], [7]], "it has waited since before the beginning");
+        assert!(routes.progress(1, 6));
+        assert!(!routes.progress(1, 9), "it waits");
+        routes.deliver(empty(8));
+        assert!(own.each_mut().map(told).iter().all(Vec::is_empty), "it has seen 7, and waits for 9");
+        routes.unsubscribe("/b/", own[2].number);
+        routes.deliver(empty(10));
+        routes.deliver(empty(11));
+        assert_eq!(own.each_mut().map(told), [vec![10], vec![10], Vec::new()]);
+        assert!(other.each_mut().map(told).iter().all(Vec::is_empty));
+        assert!(routes.progress(2, 0));
+        assert_eq!(other.each_mut().map(told), [[11], [11]], "as far as it is known");
+
+        for subscription in own.iter().chain(&other) {
+            routes.unsubscribe(&subscription.directory, subscription.number);
+        }
+        let table = routes.table();
+        assert!(table.clients.is_empty() && table.directories.is_empty(), "nothing is left of them");
+    }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod allocation;
 mod cluster_ips;
 mod completion;
+pub(crate) mod endpoints;
 pub mod proxy;
 mod ranges;
 mod service_type;

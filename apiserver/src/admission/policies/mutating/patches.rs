@@ -203,7 +203,7 @@ pub(super) fn apply(
             let mut value = object.clone().into_value();
             match operations.apply(&mut value, budget) {
                 Ok(()) => value,
-                Err(PatchError::TestFailed(_)) => return Ok(None),
+                Err(PatchError::TestFailed { .. }) => return Ok(None),
                 Err(failure) => return Err(Failure::Refused(format!("JSON Patch: {failure}"))),
             }
         }

@@ -4,21 +4,14 @@ use std::fmt;
 
 use serde_json::Value;
 
+use crate::patch::IndexError;
+
 /// A path into a value.
 #[derive(Clone, Debug)]
 pub(super) struct Pointer {
     text: String,
     /// The unescaped segments; empty for the whole document and for a text that does not start with a slash.
     steps: Vec<String>,
-}
-
-/// Error of an index of a list, with the text of Kubernetes' library.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum IndexError {
-    #[error("strconv.Atoi: parsing {0:?}: invalid syntax")]
-    Malformed(String),
-    #[error("Unable to access invalid index: {0}: invalid index referenced")]
-    OutOfRange(i64),
 }
 
 impl Pointer {

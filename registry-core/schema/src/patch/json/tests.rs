@@ -59,31 +59,105 @@ fn operations_do_what_they_say() {
 #[test]
 fn an_operation_that_does_not_apply_changes_nothing() {
     let value = json!({"data": {"k": "v"}, "list": [1], "text": "x"});
-    for operation in [
-        json!({"op": "add", "path": "/binaryData/q", "value": "x"}),
-        json!({"op": "replace", "path": "/nope/x", "value": "1"}),
-        json!({"op": "replace", "path": "/list/7", "value": "x"}),
-        json!({"op": "replace", "path": "", "value": {}}),
-        json!({"op": "add", "path": "x", "value": {}}),
-        json!({"op": "remove", "path": "/data/zzz"}),
-        json!({"op": "remove", "path": "/list/-2"}),
-        json!({"op": "add", "path": "/list/x", "value": 1}),
-        json!({"op": "add", "path": "/list/2", "value": 1}),
-        json!({"op": "add", "path": "/text/a", "value": 1}),
-        json!({"op": "test", "path": "/data/k", "value": "w"}),
-        json!({"op": "test", "path": "/absent", "value": 1}),
-        json!({"op": "copy", "path": "/a"}),
-        json!({"op": "move", "from": "/absent", "path": "/a"}),
-        json!({"op": "move", "from": "/data", "path": "/data/inside"}),
-        json!({"op": "add", "value": "1"}),
-        json!({"op": "zork", "path": "/a"}),
-        json!({"path": "/a"}),
-        json!(null),
-    ] {
+    let absent = "operation does not apply: doc is missing";
+    let index = |at: i32| format!("Unable to access invalid index: {at}: invalid index referenced");
+    let table = [
+        (
+            json!({"op": "add", "path": "/binaryData/q", "value": "x"}),
+            format!("add {absent} path: \"/binaryData/q\": missing value"),
+        ),
+        (
+            json!({"op": "replace", "path": "/nope/x", "value": "1"}),
+            format!("replace {absent} path: /nope/x: missing value"),
+        ),
+        (
+            json!({"op": "replace", "path": "/list/7", "value": "x"}),
+            format!("replace {absent} key: /list/7: missing value"),
+        ),
+        (
+            json!({"op": "replace", "path": "", "value": {}}),
+            format!("replace {absent} path: : missing value"),
+        ),
+        (json!({"op": "add", "path": "x", "value": {}}), format!("add {absent} path: \"x\": missing value")),
+        (
+            json!({"op": "add", "path": "/text/a", "value": 1}),
+            format!("add {absent} path: \"/text/a\": missing value"),
+        ),
+        (
+            json!({"op": "move", "from": "/nope/x", "path": "/a"}),
+            format!("move {absent} from path: /nope/x: missing value"),
+        ),
+        (
+            json!({"op": "copy", "from": "/nope/x", "path": "/a"}),
+            format!("copy {absent} from path: /nope/x: missing value"),
+        ),
+        (
+            json!({"op": "move", "from": "/data", "path": "/data/inside"}),
+            format!("move {absent} destination path: /data/inside: missing value"),
+        ),
+        (
+            json!({"op": "test", "path": "/nope/x", "value": 1}),
+            "test operation does not apply: is missing path: /nope/x: missing value".to_owned(),
+        ),
+        (
+            json!({"op": "remove", "path": "/data/zzz"}),
+            "error in remove for path: '/data/zzz': Unable to remove nonexistent key: zzz: missing value"
+                .to_owned(),
+        ),
+        (
+            json!({"op": "move", "from": "/absent", "path": "/a"}),
+            "error in move for path: 'absent': Unable to remove nonexistent key: absent: missing value"
+                .to_owned(),
+        ),
+        (
+            json!({"op": "remove", "path": "/list/-2"}),
+            format!("error in remove for path: '/list/-2': {}", index(-2)),
+        ),
+        (
+            json!({"op": "move", "from": "/list/5", "path": "/a"}),
+            format!("error in move for path: '5': {}", index(5)),
+        ),
+        (
+            json!({"op": "copy", "from": "/list/9", "path": "/a"}),
+            format!("error in copy for from: '/list/9': {}", index(9)),
+        ),
+        (
+            json!({"op": "test", "path": "/list/x", "value": 1}),
+            "error in test for path: '/list/x': strconv.Atoi: parsing \"x\": invalid syntax".to_owned(),
+        ),
+        (
+            json!({"op": "add", "path": "/list/x", "value": 1}),
+            "error in add for path: '/list/x': value was not a proper array index: 'x': \
+             strconv.Atoi: parsing \"x\": invalid syntax"
+                .to_owned(),
+        ),
+        (
+            json!({"op": "add", "path": "/list/2", "value": 1}),
+            format!("error in add for path: '/list/2': {}", index(2)),
+        ),
+        (
+            json!({"op": "test", "path": "/data/k", "value": "w"}),
+            "testing value /data/k failed: test failed".to_owned(),
+        ),
+        (
+            json!({"op": "test", "path": "/absent", "value": 1}),
+            "testing value /absent failed: test failed".to_owned(),
+        ),
+        (
+            json!({"op": "copy", "path": "/a"}),
+            "copy operation failed to decode from: missing value".to_owned(),
+        ),
+        (json!({"op": "add", "value": "1"}), "add operation failed to decode path: missing value".to_owned()),
+        (json!({"op": "zork", "path": "/a"}), "Unexpected kind: zork".to_owned()),
+        (json!({"path": "/a"}), "Unexpected kind: unknown".to_owned()),
+        (json!(null), "Unexpected kind: unknown".to_owned()),
+    ];
+    for (operation, message) in table {
         let first = json!({"op": "add", "path": "/data/n1", "value": "1"});
         let error = patched(&value, &json!([first, operation])).unwrap_err();
-        let refused = matches!(error, PatchError::Inapplicable(_) | PatchError::TestFailed(_));
+        let refused = matches!(error, PatchError::Inapplicable(_) | PatchError::TestFailed { .. });
         assert!(refused, "{operation}: {error:?}");
+        assert_eq!(error.to_string(), message, "{operation}");
     }
 }
 
@@ -104,7 +178,9 @@ fn other_documents_are_malformed_patches() {
         ),
     ];
     for (patch, message) in table {
-        assert_eq!(patched(&json!({}), &patch), Err(PatchError::Malformed(message.to_owned())));
+        let error = patched(&json!({}), &patch).unwrap_err();
+        assert!(matches!(error, PatchError::Malformed(_)), "{error:?}");
+        assert_eq!(error.to_string(), message);
     }
 }
 
@@ -131,9 +207,18 @@ fn cost_is_bounded() {
             ),
         ),
     ];
-    for (value, patch) in bombs {
+    let copies = "the copies of a JSON patch may add 3145728 bytes at most";
+    let messages = [
+        "The allowed maximum operations in a JSON patch is 10000, got 10001",
+        copies,
+        copies,
+        "the JSON patch takes too many steps",
+        "/b/a would nest more than 128 levels",
+    ];
+    for ((value, patch), message) in bombs.into_iter().zip(messages) {
         let error = patched(&value, &patch).unwrap_err();
         assert!(matches!(error, PatchError::TooLarge(_)), "{error:?}");
+        assert_eq!(error.to_string(), message);
     }
     assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     let all = repeated(json!({"op": "add", "path": "/a", "value": 1}), MAX_OPERATIONS);

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use registry_meta::go_text;
 use serde_json::{Map, Value};
 
-use crate::patch::PatchError;
+use crate::patch::{Contradiction, Inapplicable, PatchError};
 
 use super::{
     Member, PATCH, SET_ELEMENT_ORDER, Typed, directive_target, go, member, merge_map, without_directives,
@@ -31,12 +31,10 @@ pub(super) fn merge<'s, T: Typed<'s>>(
         return Ok(patch);
     }
     if !are_maps(&present, &patch)? {
-        return merge_scalars(present, patch);
+        return Ok(merge_scalars(present, patch)?);
     }
     let Some(key) = member.merge_key else {
-        return Err(PatchError::Contradictory(
-            "cannot merge lists without merge key for type struct".to_owned(),
-        ));
+        return Err(Contradiction::NoMergeKey.into());
     };
     merge_keyed(present, patch, key, member.shape.and_then(T::element))
 }
@@ -101,7 +99,7 @@ pub(super) fn set_element_orders<'s, T: Typed<'s>>(
     Ok(())
 }
 
-fn into_list(value: Option<Value>) -> Result<Option<Vec<Value>>, PatchError> {
+fn into_list(value: Option<Value>) -> Result<Option<Vec<Value>>, Contradiction> {
     match value {
         None => Ok(None),
         Some(Value::Array(list)) => Ok(Some(list)),
@@ -110,7 +108,7 @@ fn into_list(value: Option<Value>) -> Result<Option<Vec<Value>>, PatchError> {
 }
 
 /// Checks that the patch's elements are in the same order as in `$setElementOrder`, which must contain all of them.
-fn check_order(patch: &[Value], order: &[Value], merge_key: Option<&str>) -> Result<(), PatchError> {
+fn check_order(patch: &[Value], order: &[Value], merge_key: Option<&str>) -> Result<(), Contradiction> {
     if patch.is_empty() || order.is_empty() {
         return Ok(());
     }
@@ -125,11 +123,8 @@ fn check_order(patch: &[Value], order: &[Value], merge_key: Option<&str>) -> Res
             }
         };
         if !found {
-            let patch = go_text::print_list(patch);
-            let order = go_text::print_list(order);
-            return Err(PatchError::Contradictory(format!(
-                "The order in patch list:\n{patch}\n doesn't match {SET_ELEMENT_ORDER} list:\n{order}\n"
-            )));
+            let (patch, order) = (go_text::print_list(patch), go_text::print_list(order));
+            return Err(Contradiction::Order { patch, order });
         }
     }
     Ok(())
@@ -138,7 +133,7 @@ fn check_order(patch: &[Value], order: &[Value], merge_key: Option<&str>) -> Res
 // === merging ===
 
 /// Merges both lists as a set.
-fn merge_scalars(present: Vec<Value>, patch: Vec<Value>) -> Result<Vec<Value>, PatchError> {
+fn merge_scalars(present: Vec<Value>, patch: Vec<Value>) -> Result<Vec<Value>, Contradiction> {
     let present_order = positions(&present, None);
     let patch_order = positions(&patch, None);
     let mut merged = identified(present.into_iter().chain(patch).collect(), None)?;
@@ -185,7 +180,7 @@ struct Special {
 }
 
 impl Special {
-    fn take(patch: Vec<Value>, key: &str) -> Result<Self, PatchError> {
+    fn take(patch: Vec<Value>, key: &str) -> Result<Self, Contradiction> {
         let mut special = Self::default();
         for element in patch {
             match element.get(PATCH).map(Value::as_str) {
@@ -194,10 +189,7 @@ impl Special {
                     special.deleted.insert(identity(&element, Some(key))?);
                 }
                 Some(Some("replace")) => special.replace = true,
-                Some(Some("merge")) => {
-                    let text = "merging lists cannot yet be specified in the patch";
-                    return Err(PatchError::Contradictory(text.to_owned()));
-                }
+                Some(Some("merge")) => return Err(Contradiction::MergeDirective),
                 Some(_) => return Err(go::unknown_directive(element.as_object().unwrap_or(&Map::new()))),
             }
         }
@@ -261,23 +253,23 @@ fn are_maps(present: &[Value], patch: &[Value]) -> Result<bool, PatchError> {
     let mut elements = present.iter().chain(patch);
     let Some(first) = elements.next() else { return Ok(false) };
     if first.is_array() {
-        return Err(PatchError::Inapplicable("lists of lists are not supported".to_owned()));
+        return Err(Inapplicable::NestedLists.into());
     }
     let alike = |other: &Value| std::mem::discriminant(first) == std::mem::discriminant(other);
     if first.is_null() || !elements.all(alike) {
-        let lists = format!("[{} {}]", go_text::print_list(present), go_text::print_list(patch));
-        return Err(PatchError::Contradictory(format!("list element types are not identical: {lists}")));
+        let (present, patch) = (go_text::print_list(present), go_text::print_list(patch));
+        return Err(Contradiction::ElementTypes { present, patch }.into());
     }
     Ok(first.is_object())
 }
 
-fn identity(element: &Value, merge_key: Option<&str>) -> Result<Identity, PatchError> {
+fn identity(element: &Value, merge_key: Option<&str>) -> Result<Identity, Contradiction> {
     let Some(key) = merge_key else { return Ok(element.to_string()) };
     let Value::Object(fields) = element else { return Err(go::no_map(element)) };
     fields.get(key).map(Value::to_string).ok_or_else(|| go::no_merge_key(element, key))
 }
 
-fn identified(list: Vec<Value>, merge_key: Option<&str>) -> Result<Elements, PatchError> {
+fn identified(list: Vec<Value>, merge_key: Option<&str>) -> Result<Elements, Contradiction> {
     list.into_iter().map(|element| Ok((identity(&element, merge_key)?, element))).collect()
 }
 

@@ -141,9 +141,11 @@ fn scalars_merge_as_sets() {
 #[test]
 fn contradictions_are_refused_in_kubernetes_words() {
     let value = json!({"containers": [{"name": "c"}], "finalizers": ["a"], "unkeyed": [{"a": 1}], "m": {}});
-    let contradictory = |text: &str| PatchError::Contradictory(text.to_owned());
-    let malformed = |text: &str| PatchError::Malformed(text.to_owned());
-    let inapplicable = |text: &str| PatchError::Inapplicable(text.to_owned());
+    type Kind = fn(&PatchError) -> bool;
+    let contradictory =
+        |text: &str| (text.to_owned(), (|e| matches!(e, PatchError::Contradictory(_))) as Kind);
+    let malformed = |text: &str| (text.to_owned(), (|e| matches!(e, PatchError::Malformed(_))) as Kind);
+    let inapplicable = |text: &str| (text.to_owned(), (|e| matches!(e, PatchError::Inapplicable(_))) as Kind);
     let table = [
         (json!([]), malformed("json: cannot unmarshal array into Go value of type map[string]interface {}")),
         (
@@ -178,9 +180,19 @@ fn contradictions_are_refused_in_kubernetes_words() {
             json!({"m": {"$retainKeys": ["a"], "b": 1}}),
             inapplicable("patch content doesn't match retainKeys list"),
         ),
+        (
+            json!({"containers": [{"name": "c", "$patch": "merge"}]}),
+            contradictory("merging lists cannot yet be specified in the patch"),
+        ),
+        (
+            json!({"$setElementOrder/containers": [1], "containers": [{"name": "c"}]}),
+            contradictory("expected a map[string]interface {}, but received a int64"),
+        ),
     ];
-    for (patch, error) in table {
-        assert_eq!(patched(&value, &patch), Err(error), "{patch}");
+    for (patch, (text, is_kind)) in table {
+        let error = patched(&value, &patch).unwrap_err();
+        assert_eq!(error.to_string(), text, "{patch}");
+        assert!(is_kind(&error), "{patch}: {error:?}");
     }
 }
 

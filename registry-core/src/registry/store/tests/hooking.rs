@@ -53,7 +53,7 @@ impl StoreHooks for Diary {
         self.note(format!("updated at {}", object.revision));
     }
 
-    fn after_delete(&self, object: &StoredObject) {
+    async fn after_delete(&self, object: &StoredObject) {
         self.note(format!("deleted at {}", object.revision));
     }
 }

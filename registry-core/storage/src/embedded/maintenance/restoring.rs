@@ -9,13 +9,13 @@
 //! Kubernetes concept: `etcdutl snapshot restore --bump-revision --mark-compacted`.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::super::Revision;
 use super::super::load::Loaded;
 use super::super::record::{META_REVISION, Record};
 use super::unpublished::UnpublishedLog;
-use super::{MaintenanceError, Report, damaged, read_backup, report};
+use super::{BackupFile, MaintenanceError, Report, damaged, read_backup, report};
 use crate::moving_key::raised;
 use crate::mvcc::prefix_end;
 
@@ -28,37 +28,74 @@ pub struct Restored {
     pub store: Report,
 }
 
-/// Creates a store in a directory from a backup, which is verified as a whole before anything is written. The store
-/// appears when it is complete: an interrupted restore leaves none and can be repeated.
-///
-/// Its revision is that of the backup plus `bump_revision`, which should exceed the number of writes after the backup, and it
-/// has no history before that revision. 0 keeps revision and history, so that clients resume where they are: they miss
-/// changes if anything was written after the backup.
+/// A backup that was read and verified as a whole.
+pub struct Backup {
+    path: PathBuf,
+    loaded: Loaded,
+    files: Vec<BackupFile>,
+}
+
+// === impl Backup ===
+
+impl Backup {
+    /// Reads and verifies a backup.
+    ///
+    /// # Errors
+    /// Fails if it is damaged, was written by another version of the program, or cannot be read.
+    pub fn read(path: &Path) -> Result<Self, MaintenanceError> {
+        let (loaded, files) = read_backup(path, &mut |_, _| Ok(()))?;
+        Ok(Self { path: path.to_owned(), loaded, files })
+    }
+
+    /// Returns the files that belong to the store.
+    pub fn files(&self) -> &[BackupFile] {
+        &self.files
+    }
+
+    /// Creates a store in a directory from the backup. The store appears when it is complete: an interrupted restore leaves
+    /// none and can be repeated.
+    ///
+    /// Its revision is that of the backup plus `bump_revision`, which should exceed the number of writes after the backup, and
+    /// it has no history before that revision. 0 keeps revision and history, so that clients resume where they are: they miss
+    /// changes if anything was written after the backup.
+    ///
+    /// The records are read again, because they may need more memory than there is: which of them are kept, and the revision of
+    /// the first one, is known only when all have been read.
+    ///
+    /// # Errors
+    /// Fails if the backup has changed, the directory is not empty or in use, the revision would be too great, or the disk
+    /// refuses.
+    pub fn restore(self, directory: &Path, bump_revision: u64) -> Result<Restored, MaintenanceError> {
+        let Self { path, loaded, .. } = self;
+        let backup = report(&loaded);
+        let revision = raised(loaded.current, bump_revision)?;
+        let present = (bump_revision > 0).then(|| present_revisions(&loaded));
+        drop(loaded);
+        let mut log = UnpublishedLog::create(directory)?;
+        let mut store = Loaded::default();
+        let (again, _) = read_backup(&path, &mut |at, bytes| {
+            let bytes = match &present {
+                Some(_) if at == META_REVISION => Record::meta(revision).encode(),
+                Some(present) if !present.contains(&at) => return Ok(()),
+                _ => bytes,
+            };
+            store.take(at, &bytes).map_err(|problem| damaged(&path, problem.to_string()))?;
+            log.add(at, bytes)
+        })?;
+        if report(&again) != backup {
+            return Err(damaged(&path, "it has changed while it was read".to_owned()));
+        }
+        log.publish(revision)?;
+        Ok(Restored { backup, store: report(&store) })
+    }
+}
+
+/// Creates a store in a directory from a backup: see [`Backup::restore`].
 ///
 /// # Errors
-/// Fails if the backup is damaged, the directory is not empty or in use, the revision would be too great, or the disk refuses.
+/// As [`Backup::read`] and [`Backup::restore`].
 pub fn restore(file: &Path, directory: &Path, bump_revision: u64) -> Result<Restored, MaintenanceError> {
-    let (saved, _) = read_backup(file, &mut |_, _| Ok(()))?;
-    let backup = report(&saved);
-    let revision = raised(saved.current, bump_revision)?;
-    let present = (bump_revision > 0).then(|| present_revisions(&saved));
-    drop(saved);
-    let mut log = UnpublishedLog::create(directory)?;
-    let mut store = Loaded::default();
-    let (again, _) = read_backup(file, &mut |at, bytes| {
-        let bytes = match &present {
-            Some(_) if at == META_REVISION => Record::meta(revision).encode(),
-            Some(present) if !present.contains(&at) => return Ok(()),
-            _ => bytes,
-        };
-        store.take(at, &bytes).map_err(|problem| damaged(file, problem.to_string()))?;
-        log.add(at, bytes)
-    })?;
-    if report(&again) != backup {
-        return Err(damaged(file, "it has changed while it was read".to_owned()));
-    }
-    log.publish(revision)?;
-    Ok(Restored { backup, store: report(&store) })
+    Backup::read(file)?.restore(directory, bump_revision)
 }
 
 /// Returns the newest revisions of the keys that are there.

@@ -115,15 +115,6 @@ fn apply(spec: &mut PodSpecMut<'_>) {
     }
     each_container(spec, container);
     spec.volumes().elements().for_each(volume);
-    each_container(spec, drop_stop_signal);
-}
-
-/// Drops stop signals, whose feature this server does not have, and lifecycles that have nothing else.
-fn drop_stop_signal(mut container: ContainerMut<'_>) {
-    let Some(mut lifecycle) = container.lifecycle().present() else { return };
-    if lifecycle.stop_signal().remove().is_some() && lifecycle.0.is_empty() {
-        container.lifecycle().remove();
-    }
 }
 
 fn container(mut container: ContainerMut<'_>) {

@@ -47,7 +47,16 @@ const UNSUPPORTED_STATUS: [&str; 4] = [
 
 /// Returns the fields of the specification of a pod, which is at this path.
 pub(crate) fn spec(parent: &'static str) -> Vec<GatedField> {
-    SPEC.into_iter().map(|(feature, path)| GatedField::new(feature, path).below(parent)).collect()
+    let supported = SPEC.into_iter().map(|(feature, path)| GatedField::new(feature, path));
+    supported.chain([stop_signals()]).map(|field| field.below(parent)).collect()
+}
+
+/// Returns the field that belongs to `ContainerStopSignals`.
+fn stop_signals() -> GatedField {
+    GatedField::unsupported("containers.*.lifecycle.stopSignal")
+        .and_at("initContainers.*.lifecycle.stopSignal")
+        .and_at("ephemeralContainers.*.lifecycle.stopSignal")
+        .or_whole_parent()
 }
 
 /// Returns the fields of a pod.

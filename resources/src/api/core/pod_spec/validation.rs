@@ -39,6 +39,7 @@ pub(crate) mod resources;
 mod restarts;
 mod scheduling;
 pub(crate) mod security_context;
+mod stop_signals;
 mod text_rules;
 pub(in crate::api::core) mod volumes;
 mod windows;

@@ -390,7 +390,7 @@ impl StoreHooks for Allocation {
         Ok(Some(Box::new(claim.giving_up(given_up).keeping(&kept))))
     }
 
-    fn after_delete(&self, object: &StoredObject) {
+    async fn after_delete(&self, object: &StoredObject) {
         let Ok(service) = stored::decode(object.json()) else { return };
         let uses = AllocationSet::from_service(&service);
         let owner = Owner::from_service(&service);

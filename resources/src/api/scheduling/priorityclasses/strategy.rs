@@ -53,6 +53,11 @@ impl ObjectStrategy for PriorityClassStrategy {
         new.preemption_policy().check_immutable(&old.preemption_policy(), &mut errors);
         errors
     }
+
+    fn forbids_deletion(&self, name: &str) -> Option<&'static str> {
+        let is_system = OF_THE_SYSTEM.iter().any(|(system, _)| *system == name);
+        is_system.then_some("this is a system priority class and cannot be deleted")
+    }
 }
 
 /// Returns how a class whose name is reserved differs from the system's class of that name.

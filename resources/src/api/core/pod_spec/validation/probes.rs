@@ -6,7 +6,7 @@ use resource_views::core::v1::{
     Container, ExecAction, HTTPGetAction, LifecycleHandler, PodSpec, Probe, SleepAction, TCPSocketAction,
 };
 
-use super::text_rules;
+use super::{stop_signals, text_rules};
 use crate::support::choice::Choice;
 use crate::support::port_number;
 
@@ -19,6 +19,7 @@ pub(super) fn check(container: &Container<'_, '_>, spec: &PodSpec<'_, '_>, error
     for hook in [lifecycle.post_start(), lifecycle.pre_stop()] {
         check_hook(&hook, grace, errors);
     }
+    stop_signals::check(&lifecycle, spec, errors);
     check_probe(&container.liveness_probe(), false, errors);
     check_probe(&container.readiness_probe(), true, errors);
     check_probe(&container.startup_probe(), false, errors);
