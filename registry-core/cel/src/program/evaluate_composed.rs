@@ -22,7 +22,7 @@ impl<'a> Composed<'a> {
         activation: &Activation<'a>,
         budget: &CostBudget<'_>,
     ) -> Evaluated<'a> {
-        let variables: &'a CompositedVariables = self.variables;
+        let variables = self.variables;
         let Some(place) = variables.places.get(name).copied() else {
             return fail(format!("no such key: {name}"));
         };

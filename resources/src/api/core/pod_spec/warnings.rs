@@ -17,8 +17,9 @@ use resource_views::{List, Map, Quantity as Amount, Text, Typed as _, View};
 use super::validation::annotations::{self, APPARMOR};
 use super::validation::resources::has_fraction;
 use super::validation::visit_containers;
+use crate::api::core::node_selector;
 use crate::api::core::pod_spec::validation::annotations::{SECCOMP, SECCOMP_OF_POD};
-use crate::api::core::{address, node_selector};
+use crate::support::address;
 
 /// Annotations without effect.
 const OLD_ANNOTATIONS: [(&str, &str); 3] = [
