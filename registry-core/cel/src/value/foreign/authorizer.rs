@@ -55,7 +55,7 @@ pub struct AuthorizerValue {
     pub(crate) stage: Stage,
 }
 
-/// What an expression has of the authorizer so far.
+/// The part of the authorizer that an expression has selected.
 #[derive(Clone)]
 pub(crate) enum Stage {
     Authorizer(Option<(String, String)>),
