@@ -1,6 +1,6 @@
 //! JSON patch, [RFC 6902](https://www.rfc-editor.org/rfc/rfc6902), with the peculiarities of Kubernetes' library:
-//! negative indexes count from the end, a missing `value` is null, and the whole document (the empty path) cannot be
-//! replaced.
+//! negative indexes count from the end, a missing `value` is null, and the whole document (the empty path) can only be
+//! tested and replaced, by an object or a list.
 
 use serde_json::{Map, Value};
 
@@ -242,6 +242,9 @@ impl Application<'_> {
 
     fn replace(&mut self, path: &Pointer, value: Value) -> Result<(), PatchError> {
         self.check_depth(path, &value)?;
+        if path.is_whole() {
+            return self.replace_whole(value);
+        }
         let missing =
             |what: &str| absent(&format!("replace operation does not apply: doc is missing {what}: {path}"));
         let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(|| missing("path"))?;
@@ -255,12 +258,23 @@ impl Application<'_> {
         Ok(())
     }
 
+    fn replace_whole(&mut self, value: Value) -> Result<(), PatchError> {
+        if !matches!(value, Value::Object(_) | Value::Array(_)) {
+            // The library formats an error that is nil.
+            let text = "replace operation value must be object or array: %!w(<nil>)";
+            return Err(inapplicable(text.to_owned()));
+        }
+        self.value = value;
+        Ok(())
+    }
+
     fn copy(&mut self, from: &Pointer) -> Result<Value, PatchError> {
         let missing = || absent(&format!("copy operation does not apply: doc is missing from path: {from}"));
         let (parent, key) = from.parent_mut(&mut self.value).ok_or_else(missing)?;
         let source = pointer::child_mut(parent, key)
             .map_err(|why| inapplicable(format!("error in copy for from: '{from}': {why}")))?;
-        let source = source.ok_or_else(missing)?;
+        // The copy of a missing field is null.
+        let Some(source) = source else { return Ok(Value::Null) };
         let mut counter = ByteCounter { left: MAX_COPIED_BYTES.saturating_sub(self.copied_bytes) };
         let allowed = counter.left;
         if serde_json::to_writer(&mut counter, source).is_err() {
@@ -275,10 +289,14 @@ impl Application<'_> {
 
     fn test(&mut self, path: &Pointer, expected: &Value) -> Result<(), PatchError> {
         let missing = || absent(&format!("test operation does not apply: is missing path: {path}"));
-        let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
+        let found = if path.is_whole() {
+            Some(&mut self.value)
+        } else {
+            let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
+            pointer::child_mut(parent, key)
+                .map_err(|why| inapplicable(format!("error in test for path: '{path}': {why}")))?
+        };
         // A missing field is treated as null.
-        let found = pointer::child_mut(parent, key)
-            .map_err(|why| inapplicable(format!("error in test for path: '{path}': {why}")))?;
         if found.map_or(expected.is_null(), |found| found == expected) {
             return Ok(());
         }

@@ -44,7 +44,12 @@ fn operations_do_what_they_say() {
             json!([{"op": "test", "path": "/data/k", "value": "v"}, {"op": "replace", "path": "/data/k", "value": "3"}]),
             json!({"data": {"k": "3", "l": "w"}}),
         ),
+        (
+            json!([{"op": "copy", "from": "/data/absent", "path": "/data/k"}]),
+            json!({"data": {"k": null, "l": "w"}}),
+        ),
         (json!([{"op": "test", "path": "/absent", "value": null}]), json!({})),
+        (json!([{"op": "test", "path": "", "value": value}]), json!({})),
         (json!([{"op": "test", "path": "/list", "value": [1, 2, 3]}]), json!({})),
     ];
     for (patch, changed) in table {
@@ -63,7 +68,18 @@ fn an_operation_that_does_not_apply_changes_nothing() {
         json!({"op": "add", "path": "/binaryData/q", "value": "x"}),
         json!({"op": "replace", "path": "/nope/x", "value": "1"}),
         json!({"op": "replace", "path": "/list/7", "value": "x"}),
-        json!({"op": "replace", "path": "", "value": {}}),
+        json!({"op": "add", "path": "", "value": {}}),
+        json!({"op": "remove", "path": ""}),
+        json!({"op": "move", "from": "", "path": "/a"}),
+        json!({"op": "copy", "from": "", "path": "/a"}),
+        json!({"op": "copy", "from": "/data", "path": ""}),
+        json!({"op": "replace", "path": "", "value": "text"}),
+        json!({"op": "replace", "path": "", "value": null}),
+        json!({"op": "replace", "path": ""}),
+        json!({"op": "replace", "path": "x", "value": {}}),
+        json!({"op": "test", "path": "", "value": {"data": {"k": "v"}}}),
+        json!({"op": "test", "path": ""}),
+        json!({"op": "test", "path": "x", "value": {}}),
         json!({"op": "add", "path": "x", "value": {}}),
         json!({"op": "remove", "path": "/data/zzz"}),
         json!({"op": "remove", "path": "/list/-2"}),
@@ -73,6 +89,8 @@ fn an_operation_that_does_not_apply_changes_nothing() {
         json!({"op": "test", "path": "/data/k", "value": "w"}),
         json!({"op": "test", "path": "/absent", "value": 1}),
         json!({"op": "copy", "path": "/a"}),
+        json!({"op": "copy", "from": "/absent/below", "path": "/a"}),
+        json!({"op": "copy", "from": "/list/1", "path": "/a"}),
         json!({"op": "move", "from": "/absent", "path": "/a"}),
         json!({"op": "move", "from": "/data", "path": "/data/inside"}),
         json!({"op": "add", "value": "1"}),
@@ -85,6 +103,33 @@ fn an_operation_that_does_not_apply_changes_nothing() {
         let refused = matches!(error, PatchError::Inapplicable(_) | PatchError::TestFailed(_));
         assert!(refused, "{operation}: {error:?}");
     }
+}
+
+#[test]
+fn the_whole_document_is_replaced_and_changed_further() {
+    let value = json!({"data": {"k": "v"}, "list": [1]});
+    let replace = |value: &Value| json!({"op": "replace", "path": "", "value": value});
+    let table = [
+        (json!([replace(&json!({"a": 1}))]), json!({"a": 1})),
+        (json!([replace(&json!({}))]), json!({})),
+        (json!([replace(&json!(["x"]))]), json!(["x"])),
+        (
+            json!([
+                {"op": "test", "path": "", "value": value},
+                replace(&json!({"a": {"b": 1}})),
+                {"op": "add", "path": "/a/c", "value": 2},
+                {"op": "test", "path": "", "value": {"a": {"b": 1, "c": 2}}},
+                replace(&json!([])),
+                {"op": "add", "path": "/-", "value": "last"},
+            ]),
+            json!(["last"]),
+        ),
+    ];
+    for (patch, expected) in table {
+        assert_eq!(patched(&value, &patch), Ok(expected), "{patch}");
+    }
+    let text = "replace operation value must be object or array: %!w(<nil>)";
+    assert_eq!(patched(&value, &json!([replace(&json!(1))])), Err(PatchError::Inapplicable(text.to_owned())));
 }
 
 #[test]
