@@ -11,6 +11,7 @@ use crate::schema::{Schema, TypeTable};
 mod applying;
 mod converting;
 mod emptying;
+mod reconciling;
 mod sets;
 mod updating;
 
