@@ -13,6 +13,7 @@
 //! | `collect`, `compare`, `merge` | the fields that a value sets; differences; merging and removing |
 //! | `conversions` | conversions outside of this process, made before the fields are merged |
 //! | `versions` | managers whose fields are of another version of the kind |
+//! | `reconcile` | managers whose fields were recorded under another schema |
 //! | `check` | whether an applied configuration fits its type |
 //! | `managers`, `conflict` | the entries of `managedFields`; the conflict error |
 //! | `last_applied` | migration from client-side apply |
@@ -43,6 +44,7 @@ mod last_applied;
 mod managers;
 mod merge;
 mod mutation;
+mod reconcile;
 pub mod scale;
 mod set;
 mod shape;
@@ -202,11 +204,12 @@ impl FieldManager<'_> {
         let is_remote = self.versions.is_some_and(Versions::are_converted_remotely);
         let sent = claimed.as_ref().filter(|_| is_remote).cloned();
         let live = live.unwrap_or(self.blank);
-        let managers = self.managers_before(live, claimed);
+        let mut managers = self.managers_before(live, claimed);
         if managers.is_empty() && !live.uid().is_empty() {
             return Ok(());
         }
-        let mut managers = match self.updated(live, new, managers, manager, now) {
+        self.reconcile(&mut managers);
+        managers = match self.updated(live, new, managers, manager, now) {
             Ok(managers) => managers,
             Err(missing) => {
                 if let Some(sent) = sent {
@@ -397,6 +400,7 @@ impl FieldManager<'_> {
         if managers.is_empty() {
             managers = self.updated(self.blank, live, managers, BEFORE_FIRST_APPLY, now)?;
         }
+        self.reconcile(&mut managers);
         let mut fields = live.0.clone();
         merge::merge_maps(self.shape(), &mut fields, &applied.0);
 

@@ -1,7 +1,7 @@
 //! Unusual patches and configurations, and those that cannot be applied.
 
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::{Server, config_map};
 
@@ -73,6 +73,38 @@ async fn fields_that_operations_do_not_have_are_told_or_refused() {
         "strict decoding error: json patch unknown field \"[0].foo\", json patch duplicate field \"[0].op\"";
     let strict = strict.failure();
     assert!(strict.1.ends_with(why), "{}", strict.1);
+}
+
+#[tokio::test]
+async fn operations_test_and_replace_the_whole_object() {
+    let server = server().await;
+    let patch = async |operations: Value| {
+        server.write(Method::PATCH, MAP, JSON, serde_json::to_vec(&operations).unwrap()).await
+    };
+    let replace = |value: Value| json!({"op": "replace", "path": "", "value": value});
+    let before = server.get(MAP).await.expect(200).json();
+    let wanted = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}, "data": {"x": "q"},
+    });
+    let test = |value: &Value| json!({"op": "test", "path": "", "value": value});
+    let after = patch(json!([test(&before), replace(wanted.clone())])).await.expect(200).json();
+    assert_eq!(after["data"], json!({"x": "q"}));
+    assert_eq!(after["metadata"]["uid"], before["metadata"]["uid"]);
+
+    let rejected = "the server rejected our request due to an error in our request";
+    for operations in [
+        json!([test(&before), replace(wanted.clone())]),
+        json!([replace(json!("text"))]),
+        json!([replace(Value::Null)]),
+        json!([{"op": "remove", "path": ""}]),
+    ] {
+        assert_eq!(patch(operations).await.failure(), (422, rejected.to_owned()));
+    }
+    let list = patch(json!([replace(json!([wanted]))])).await.failure();
+    assert!(list.0 == 422 && list.1.contains("patch: Invalid value"), "{}", list.1);
+    let nameless = patch(json!([replace(json!({"apiVersion": "v1", "kind": "ConfigMap"}))])).await.failure();
+    assert_eq!(nameless.0, 400, "{}", nameless.1);
+    assert_eq!(server.get(MAP).await.expect(200).json(), after);
 }
 
 #[tokio::test]

@@ -282,7 +282,8 @@ async fn mutations_are_merged_and_run_again_after_later_changes() {
     let counting = json!({
         "reinvocationPolicy": "IfNeeded",
         "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression":
-            "[JSONPatch{op: 'add', path: '/data/seen', value: string(size(object.data))}]"}}],
+            "[JSONPatch{op: 'replace', path: '', value: object},
+              JSONPatch{op: 'add', path: '/data/seen', value: string(size(object.data))}]"}}],
     });
     let adding = json!({
         "reinvocationPolicy": "Never",
@@ -320,6 +321,11 @@ async fn mutations_that_do_not_fit_are_refused_with_the_reason() {
             "JSON Patch: error in remove for path: '/data/x': Unable to remove nonexistent key: x: missing value",
         ),
         ("[JSONPatch{op: 'zork', path: '/data'}]", "jsonPatch", "JSON Patch: Unexpected kind: zork"),
+        (
+            "[JSONPatch{op: 'replace', path: '', value: 'x'}]",
+            "jsonPatch",
+            "JSON Patch: replace operation value must be object or array: %!w(<nil>)",
+        ),
         (
             "[JSONPatch{op: 'add', path: '/dat', value: 1}]",
             "jsonPatch",

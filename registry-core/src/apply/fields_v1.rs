@@ -10,6 +10,9 @@ use super::set::{FieldSet, Node};
 /// Key that marks a field as a member itself, in addition to its children.
 const SELF: &str = ".";
 
+/// Prefix of the keys of fields.
+pub(super) const FIELD: &str = "f:";
+
 /// A field set in the JSON form of a `managedFields` entry, modified in place: a request changes few of an object's
 /// fields, and the unchanged ones are neither parsed nor formatted.
 ///
@@ -105,6 +108,14 @@ impl<'a> WrittenSet<'a> {
     /// Parses all elements. A stored set has no malformed elements.
     pub(super) fn to_set(&self) -> FieldSet<'_> {
         read(&self.0).map(|(_, set)| set).unwrap_or_default()
+    }
+
+    pub(super) fn map(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    pub(super) fn map_mut(&mut self) -> &mut Map<String, Value> {
+        self.0.to_mut()
     }
 
     /// Whether the set is empty.

@@ -159,7 +159,8 @@ impl<'a> Interleaving<'a> {
 
 // === removal ===
 
-/// Removes fields from an object. A map or list that becomes empty is replaced by null.
+/// Removes fields from an object. A map or list whose last field or element is removed stays as an empty one: the
+/// emptied `{}` is a value that a manager can have.
 pub(super) fn remove_from_map(shape: ValueShape<'_>, map: &mut Map<String, Value>, fields: &FieldSet<'_>) {
     if fields.is_empty() {
         return;
@@ -174,29 +175,21 @@ pub(super) fn remove_from_map(shape: ValueShape<'_>, map: &mut Map<String, Value
 }
 
 fn remove(shape: ValueShape<'_>, value: &mut Value, fields: &FieldSet<'_>) {
-    match (shape, &mut *value) {
+    match (shape, value) {
         (ValueShape::Struct(_) | ValueShape::Map(_) | ValueShape::Open, Value::Object(map)) => {
             remove_from_map(shape, map, fields);
-            if map.is_empty() {
-                *value = Value::Null;
-            }
         }
-        (ValueShape::List(list), Value::Array(items)) => {
-            items.retain_mut(|item| {
-                let Ok(element) = list_element(list, item) else { return true };
-                let Some(node) = fields.find(&element) else { return true };
-                let member = node.member;
-                let children = &node.children;
-                drop(element);
-                if !member && !children.is_empty() {
-                    remove(shape.element(), item, children);
-                }
-                !member
-            });
-            if items.is_empty() {
-                *value = Value::Null;
+        (ValueShape::List(list), Value::Array(items)) => items.retain_mut(|item| {
+            let Ok(element) = list_element(list, item) else { return true };
+            let Some(node) = fields.find(&element) else { return true };
+            let member = node.member;
+            let children = &node.children;
+            drop(element);
+            if !member && !children.is_empty() {
+                remove(shape.element(), item, children);
             }
-        }
+            !member
+        }),
         _ => {}
     }
 }

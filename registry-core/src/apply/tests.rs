@@ -10,6 +10,8 @@ use crate::schema::{Schema, TypeTable};
 
 mod applying;
 mod converting;
+mod emptying;
+mod reconciling;
 mod sets;
 mod updating;
 
@@ -19,7 +21,7 @@ const SECOND: &str = "2026-01-01T00:00:02Z";
 const THIRD: &str = "2026-01-01T00:00:03Z";
 
 /// `names` is a set, `rules` is atomic, `ports` is keyed by two fields of which one has a default, `where` is an atomic
-/// struct, `deep` is a keyed list in a keyed list.
+/// struct, `context` is optional, `deep` is a keyed list in a keyed list.
 const FACTS: &str = "orlop facts 1
 s string - string
 s int64 - int64
@@ -39,6 +41,7 @@ t - test.v1.Deep
  name 0 - -
 l 8 m name []v1.Deep
 t - test.v1.Spec
+ context 15 pe -
  count 1 pe -
  deep 9 e -
  labels 2 e -
@@ -65,6 +68,8 @@ t - test.v1.Thing
  metadata 12 e -
  spec 10 e -
  status 13 e -
+t - test.v1.Context
+ user 1 pe -
 k 14 zoo.example.dev v1 Thing
 ";
 

@@ -179,13 +179,13 @@ impl FieldManager<'_> {
         rest
     }
 
-    fn schema_of(&self, version: Version<'_>) -> Schema {
+    pub(super) fn schema_of(&self, version: Version<'_>) -> Schema {
         version.map_or_else(|| self.schema.clone(), |version| version.schema())
     }
 
     /// Returns the version of a manager's fields; `None` if it is no longer served. Without known versions, all fields
     /// are in the request's version.
-    fn version_of(&self, manager: &Manager<'_>) -> Option<Version<'_>> {
+    pub(super) fn version_of(&self, manager: &Manager<'_>) -> Option<Version<'_>> {
         match self.versions {
             Some(versions) if manager.api_version != self.api_version => {
                 versions.find(&manager.api_version).map(Some)

@@ -135,6 +135,8 @@ mod tests {
     fn a_patch_changes_the_object_or_fails() {
         let add = r#"[{"op": "add", "path": "/a", "value": 1}]"#;
         assert_eq!(apply(add, Some(json!({}))), Ok(Some(json!({"a": 1}))));
+        let replace = r#"[{"op": "replace", "path": "", "value": {"b": 1}}]"#;
+        assert_eq!(apply(replace, Some(json!({"a": 1}))), Ok(Some(json!({"b": 1}))));
         assert_eq!(apply("", None), Ok(None));
         assert_eq!(apply("[]", None), Ok(None));
         assert!(apply(add, None).unwrap_err().ends_with("which is not supported for this operation"));
@@ -146,6 +148,7 @@ mod tests {
             (r#"[{"op": "explode", "path": "/a"}]"#, "Internal error occurred: "),
             (r#"[{"op": 1}]"#, "Internal error occurred: "),
             (r#"[{"op": "replace", "path": "", "value": [1]}]"#, "Internal error occurred: "),
+            (r#"[{"op": "replace", "path": "", "value": 1}]"#, "Internal error occurred: replace operation "),
         ] {
             let failure = apply(patch, Some(json!({}))).unwrap_err();
             assert!(failure.starts_with(expected), "{patch}: {failure}");

@@ -108,6 +108,9 @@ pub enum Inapplicable {
         /// What is wrong with the index.
         source: IndexError,
     },
+    /// A scalar replaces the whole value. The library formats an error that is nil.
+    #[error("replace operation value must be object or array: %!w(<nil>)")]
+    ScalarDocument,
     /// A strategic merge patch sets a field that it does not retain.
     #[error("patch content doesn't match retainKeys list")]
     NotRetained,

@@ -228,6 +228,9 @@ impl Application<'_> {
 
     fn replace(&mut self, path: &Pointer, value: Value) -> Result<(), PatchError> {
         self.check_depth(path, &value)?;
+        if path.is_whole() {
+            return self.replace_whole(value);
+        }
         let missing = |place| absent(Operation::Replace, place, path);
         let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(|| missing(Place::Path))?;
         // The library sets keys that are absent too.
@@ -237,6 +240,14 @@ impl Application<'_> {
         }
         let target = pointer::child_mut(parent, key).ok().flatten();
         *target.ok_or_else(|| missing(Place::Key))? = value;
+        Ok(())
+    }
+
+    fn replace_whole(&mut self, value: Value) -> Result<(), PatchError> {
+        if !matches!(value, Value::Object(_) | Value::Array(_)) {
+            return Err(Inapplicable::ScalarDocument.into());
+        }
+        self.value = value;
         Ok(())
     }
 
@@ -250,7 +261,8 @@ impl Application<'_> {
             path: from.to_string(),
             source,
         })?;
-        let source = source.ok_or_else(missing)?;
+        // The copy of a missing field is null.
+        let Some(source) = source else { return Ok(Value::Null) };
         let mut counter = ByteCounter { left: MAX_COPIED_BYTES.saturating_sub(self.copied_bytes) };
         let allowed = counter.left;
         if serde_json::to_writer(&mut counter, source).is_err() {
@@ -264,14 +276,18 @@ impl Application<'_> {
     fn test(&mut self, path: &Pointer, expected: &Value) -> Result<(), PatchError> {
         let operation = Operation::Test;
         let missing = || absent(operation, Place::Tested, path);
-        let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
+        let found = if path.is_whole() {
+            Some(&mut self.value)
+        } else {
+            let (parent, key) = path.parent_mut(&mut self.value).ok_or_else(missing)?;
+            pointer::child_mut(parent, key).map_err(|source| Inapplicable::NoElement {
+                operation,
+                member: "path",
+                path: path.to_string(),
+                source,
+            })?
+        };
         // A missing field is treated as null.
-        let found = pointer::child_mut(parent, key).map_err(|source| Inapplicable::NoElement {
-            operation,
-            member: "path",
-            path: path.to_string(),
-            source,
-        })?;
         if found.map_or(expected.is_null(), |found| found == expected) {
             return Ok(());
         }

@@ -1,24 +1,42 @@
 //! JSON merge patch, [RFC 7396](https://www.rfc-editor.org/rfc/rfc7396).
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Applies a merge patch: objects are merged, null removes, everything else replaces.
+///
+/// In a new value, null members of objects are removed also below lists; the null elements of lists stay. As in
+/// Kubernetes' library, something else that replaces an object keeps all its nulls.
 pub fn apply(value: &mut Value, patch: &Value) {
+    let Value::Object(map) = value else {
+        *value = without_null_members(patch);
+        return;
+    };
     let Value::Object(patch) = patch else {
         value.clone_from(patch);
         return;
     };
-    if !value.is_object() {
-        *value = Value::Object(Map::new());
-    }
-    let Value::Object(map) = value else { return };
     for (key, change) in patch {
         if change.is_null() {
             map.remove(key);
-        } else {
-            // A missing field is built from null, so that nulls inside the patch disappear.
-            apply(map.entry(key.as_str()).or_insert(Value::Null), change);
+            continue;
         }
+        match map.get_mut(key) {
+            Some(current) => apply(current, change),
+            None => {
+                map.insert(key.clone(), without_null_members(change));
+            }
+        }
+    }
+}
+
+fn without_null_members(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let members = map.iter().filter(|(_, member)| !member.is_null());
+            members.map(|(key, member)| (key.clone(), without_null_members(member))).collect()
+        }
+        Value::Array(items) => items.iter().map(without_null_members).collect(),
+        scalar => scalar.clone(),
     }
 }
 
@@ -47,6 +65,17 @@ mod tests {
             (json!([1, 2]), json!({"a": "b", "c": null}), json!({"a": "b"})),
             (json!({}), json!({"a": {"bb": {"ccc": null}}}), json!({"a": {"bb": {}}})),
             (json!({"a": 1}), json!({}), json!({"a": 1})),
+            // Nulls below lists.
+            (
+                json!({}),
+                json!({"a": [1, null, {"x": null, "y": [null, {"z": null}, [{"z": null}]]}]}),
+                json!({"a": [1, null, {"y": [null, {}, [{}]]}]}),
+            ),
+            (json!({"a": null}), json!({"a": [{"x": null}]}), json!({"a": [{}]})),
+            (json!({"a": 1}), json!({"a": [{"x": null}]}), json!({"a": [{}]})),
+            (json!({"a": [{"x": 1}]}), json!({"a": [{"x": null}]}), json!({"a": [{}]})),
+            (json!({"a": {"x": 1}}), json!({"a": {"y": [{"z": null}]}}), json!({"a": {"x": 1, "y": [{}]}})),
+            (json!({"a": {}}), json!({"a": [{"x": null}]}), json!({"a": [{"x": null}]})),
         ];
         for (mut value, patch, expected) in table {
             let text = format!("{value} + {patch}");

@@ -140,6 +140,9 @@ k 3 test.dev v1 Whole
         assert_eq!(json("test", "/part"), text(declared, parts));
         assert_eq!(json("add", "/part/b"), text(sorted, parts));
         assert_eq!(json("replace", "/part"), text(sorted, parts));
+        let replaced = text(sorted, r#"[{"a":"1","b":"2"}]"#);
+        assert_eq!(json("replace", ""), replaced);
+        assert_eq!(json("test", ""), text(declared, parts));
         assert_eq!(json("add", "/parts/0/b"), text(declared, r#"[{"a":"1","b":"2"}]"#));
     }
 }

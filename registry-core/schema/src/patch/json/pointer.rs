@@ -21,6 +21,11 @@ impl Pointer {
         Self { text: text.to_owned(), steps }
     }
 
+    /// Whether this is the empty path, which leads to the whole document.
+    pub(super) fn is_whole(&self) -> bool {
+        self.text.is_empty()
+    }
+
     /// Returns the depth of the target.
     pub(super) fn depth(&self) -> usize {
         self.steps.len()

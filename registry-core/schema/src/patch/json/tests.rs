@@ -44,7 +44,12 @@ fn operations_do_what_they_say() {
             json!([{"op": "test", "path": "/data/k", "value": "v"}, {"op": "replace", "path": "/data/k", "value": "3"}]),
             json!({"data": {"k": "3", "l": "w"}}),
         ),
+        (
+            json!([{"op": "copy", "from": "/data/absent", "path": "/data/k"}]),
+            json!({"data": {"k": null, "l": "w"}}),
+        ),
         (json!([{"op": "test", "path": "/absent", "value": null}]), json!({})),
+        (json!([{"op": "test", "path": "", "value": value}]), json!({})),
         (json!([{"op": "test", "path": "/list", "value": [1, 2, 3]}]), json!({})),
     ];
     for (patch, changed) in table {
@@ -60,6 +65,7 @@ fn operations_do_what_they_say() {
 fn an_operation_that_does_not_apply_changes_nothing() {
     let value = json!({"data": {"k": "v"}, "list": [1], "text": "x"});
     let absent = "operation does not apply: doc is missing";
+    let scalar = "replace operation value must be object or array: %!w(<nil>)";
     let index = |at: i32| format!("Unable to access invalid index: {at}: invalid index referenced");
     let table = [
         (
@@ -74,10 +80,32 @@ fn an_operation_that_does_not_apply_changes_nothing() {
             json!({"op": "replace", "path": "/list/7", "value": "x"}),
             format!("replace {absent} key: /list/7: missing value"),
         ),
+        (json!({"op": "replace", "path": "", "value": "text"}), scalar.to_owned()),
+        (json!({"op": "replace", "path": "", "value": null}), scalar.to_owned()),
+        (json!({"op": "replace", "path": ""}), scalar.to_owned()),
         (
-            json!({"op": "replace", "path": "", "value": {}}),
-            format!("replace {absent} path: : missing value"),
+            json!({"op": "replace", "path": "x", "value": {}}),
+            format!("replace {absent} path: x: missing value"),
         ),
+        (json!({"op": "add", "path": "", "value": {}}), format!("add {absent} path: \"\": missing value")),
+        (json!({"op": "remove", "path": ""}), format!("remove {absent} path: \"\": missing value")),
+        (
+            json!({"op": "move", "from": "", "path": "/a"}),
+            format!("move {absent} from path: : missing value"),
+        ),
+        (
+            json!({"op": "copy", "from": "", "path": "/a"}),
+            format!("copy {absent} from path: : missing value"),
+        ),
+        (
+            json!({"op": "copy", "from": "/data", "path": ""}),
+            format!("copy {absent} destination path: : missing value"),
+        ),
+        (
+            json!({"op": "test", "path": "", "value": {"data": {"k": "v"}}}),
+            "testing value  failed: test failed".to_owned(),
+        ),
+        (json!({"op": "test", "path": ""}), "testing value  failed: test failed".to_owned()),
         (json!({"op": "add", "path": "x", "value": {}}), format!("add {absent} path: \"x\": missing value")),
         (
             json!({"op": "add", "path": "/text/a", "value": 1}),
@@ -158,6 +186,31 @@ fn an_operation_that_does_not_apply_changes_nothing() {
         let refused = matches!(error, PatchError::Inapplicable(_) | PatchError::TestFailed { .. });
         assert!(refused, "{operation}: {error:?}");
         assert_eq!(error.to_string(), message, "{operation}");
+    }
+}
+
+#[test]
+fn the_whole_document_is_replaced_and_changed_further() {
+    let value = json!({"data": {"k": "v"}, "list": [1]});
+    let replace = |value: &Value| json!({"op": "replace", "path": "", "value": value});
+    let table = [
+        (json!([replace(&json!({"a": 1}))]), json!({"a": 1})),
+        (json!([replace(&json!({}))]), json!({})),
+        (json!([replace(&json!(["x"]))]), json!(["x"])),
+        (
+            json!([
+                {"op": "test", "path": "", "value": value},
+                replace(&json!({"a": {"b": 1}})),
+                {"op": "add", "path": "/a/c", "value": 2},
+                {"op": "test", "path": "", "value": {"a": {"b": 1, "c": 2}}},
+                replace(&json!([])),
+                {"op": "add", "path": "/-", "value": "last"},
+            ]),
+            json!(["last"]),
+        ),
+    ];
+    for (patch, expected) in table {
+        assert_eq!(patched(&value, &patch), Ok(expected), "{patch}");
     }
 }
 
