@@ -8,7 +8,6 @@ mod layers;
 mod paths;
 mod picture;
 mod prose;
-mod ratchet;
 mod rules;
 
 use std::path::{Path, PathBuf};
@@ -20,19 +19,6 @@ use crate::Failure;
 use crate::workspace::{Package, Workspace};
 use circles::Modules;
 use layers::Layers;
-use ratchet::{Known, Places};
-
-/// The number of violations of the rules of [prose] in each file.
-const OLD_PROSE: &str = "xtask/src/tidy/old_prose.txt";
-
-/// The number of places of each dependency between modules that is against the order.
-const OLD_DEPENDENCIES: &str = "xtask/src/tidy/old_dependencies.txt";
-
-/// The number of results in each file whose error is a text.
-const OLD_ERRORS: &str = "xtask/src/tidy/old_errors.txt";
-
-/// The number of dependencies in circles below each module.
-const OLD_CIRCLES: &str = "xtask/src/tidy/old_circles.txt";
 
 /// Check the project rules that no lint checks.
 ///
@@ -41,24 +27,19 @@ const OLD_CIRCLES: &str = "xtask/src/tidy/old_circles.txt";
 ///
 /// Documentation does not begin with What, Who, Whose, Whom or How, bindings are not called `one`, functions not `of`, tests
 /// not `what_…` or `who_…`, dependencies between modules point down in the table of a crate's lib.rs, and the error of a
-/// `Result` is no `String`, tests excepted. The children of a module do not depend on each other in a circle. The rest of the
-/// violations is counted in `xtask/src/tidy/old_prose.txt`, `old_dependencies.txt`, `old_errors.txt` and `old_circles.txt`:
-/// the numbers only decrease.
+/// `Result` is no `String`, tests excepted. The children of a module do not depend on each other in a circle.
 ///
 /// Paths of the tree in documents exist.
 ///
 /// The picture of the crates in docs/architecture.md shows every crate above its dependencies. The numbers of crates in
-/// docs/reference/features.md only decrease too.
+/// docs/reference/features.md only decrease.
 ///
 /// The licences and sources of dependencies are those that deny.toml allows.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Lower the numbers of known violations where there are fewer now
+    /// Lower the numbers of crates where there are fewer now
     #[arg(long)]
     write: bool,
-    /// Print the known violations too
-    #[arg(long)]
-    known: bool,
 }
 
 /// A violation of a rule.
@@ -74,12 +55,7 @@ pub(crate) struct Finding {
 #[derive(Default)]
 struct Found {
     files: usize,
-    /// Violations that are always refused.
     findings: Vec<String>,
-    prose: Places,
-    dependencies: Places,
-    errors: Places,
-    circles: Places,
 }
 
 /// Runs the command.
@@ -94,37 +70,7 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
     found.add_documents(&workspace)?;
     found.findings.extend(count_crates(&workspace, options.write)?);
     found.findings.extend(dependencies::check(&workspace.root)?);
-    let Found { files, mut findings, prose, dependencies, errors, circles } = found;
-    let lists = [
-        (OLD_PROSE, &prose),
-        (OLD_DEPENDENCIES, &dependencies),
-        (OLD_ERRORS, &errors),
-        (OLD_CIRCLES, &circles),
-    ];
-    for (list, places) in lists {
-        let path = workspace.root.join(list);
-        let known = Known::read(&path)?;
-        let lowered = known.as_ref().map_or_else(|| Known::all(places), |known| known.lowered(places));
-        findings.extend(known.as_ref().unwrap_or(&lowered).grown(places));
-        if options.known {
-            places.values().flatten().for_each(|place| println!("{place}"));
-        }
-        if options.write {
-            lowered.write(&path)?;
-        }
-        match known {
-            None if !options.write => {
-                return Err(format!("{list} is missing: `cargo xtask tidy --write` writes one").into());
-            }
-            Some(known) if lowered.total() < known.total() => {
-                let (before, now) = (known.total(), lowered.total());
-                let advice =
-                    if options.write { "" } else { "; lower the list with `cargo xtask tidy --write`" };
-                println!("{list}: {now} of {before} are left{advice}");
-            }
-            _ => {}
-        }
-    }
+    let Found { files, findings } = found;
     if findings.is_empty() {
         println!("{files} files are tidy");
         return Ok(());
@@ -163,11 +109,8 @@ impl Found {
             self.files += 1;
             let shown = workspace.shown(&file);
             let text = std::fs::read_to_string(&file)?;
-            for finding in rules::check(&shown, &text)? {
-                self.findings.push(located(&shown, &finding));
-            }
-            for finding in errors::check(&shown, &text)? {
-                self.errors.entry(shown.clone()).or_default().push(located(&shown, &finding));
+            for finding in rules::check(&shown, &text)?.iter().chain(&errors::check(&shown, &text)?) {
+                self.findings.push(located(&shown, finding));
             }
             self.add_prose(&shown, &text)?;
             let below = workspace.shown(file.strip_prefix(&source).unwrap_or(&file));
@@ -176,15 +119,11 @@ impl Found {
             }
             modules.add(&below, &shown, &text)?;
             if !layers.is_empty() {
-                for upward in layers.upward(&below, &text)? {
-                    let edge = format!("{}: {}", package.name, upward.edge);
-                    self.dependencies.entry(edge).or_default().push(located(&shown, &upward.finding));
-                }
+                let upward = layers.upward(&below, &text)?;
+                self.findings.extend(upward.iter().map(|finding| located(&shown, finding)));
             }
         }
-        for (parent, messages) in modules.circles() {
-            self.circles.insert(format!("{}: {parent}", package.name), messages);
-        }
+        self.findings.extend(modules.circles());
         // The sources below `ui` do not compile, on purpose.
         let tests = package.folder().join("tests");
         if tests.exists() {
@@ -212,9 +151,7 @@ impl Found {
     }
 
     fn add_prose(&mut self, shown: &str, text: &str) -> Result<(), Failure> {
-        for finding in prose::check(shown, text)? {
-            self.prose.entry(shown.to_owned()).or_default().push(located(shown, &finding));
-        }
+        self.findings.extend(prose::check(shown, text)?.iter().map(|finding| located(shown, finding)));
         Ok(())
     }
 }

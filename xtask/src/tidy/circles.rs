@@ -54,12 +54,9 @@ impl Modules {
         Ok(())
     }
 
-    /// Returns a message for each dependency that is part of a circle, by the path of the parent.
-    pub(super) fn circles(&self) -> BTreeMap<String, Vec<String>> {
-        let parents = self.dependencies();
-        let messages =
-            parents.iter().map(|(parent, dependencies)| (parent.join("::"), messages(dependencies)));
-        messages.filter(|(_, messages)| !messages.is_empty()).collect()
+    /// Returns a message for each dependency that is part of a circle.
+    pub(super) fn circles(&self) -> Vec<String> {
+        self.dependencies().values().flat_map(messages).collect()
     }
 
     /// Returns the dependencies between the children of each module.
@@ -264,7 +261,7 @@ fn is_test(attribute: &syn::Attribute) -> bool {
 mod tests {
     use super::*;
 
-    fn circles(files: &[(&str, &str)]) -> BTreeMap<String, Vec<String>> {
+    fn circles(files: &[(&str, &str)]) -> Vec<String> {
         let mut modules = Modules::default();
         for (path, text) in files {
             modules.add(path, path, text).expect("it parses");
@@ -287,14 +284,14 @@ mod tests {
             "b.rs takes `value` of c.rs: `c` depends on `b` too, directly or through other modules",
             "c/deep.rs takes `A` of a.rs: `a` depends on `c` too, directly or through other modules",
         ];
-        assert_eq!(found, BTreeMap::from([(String::new(), expected.map(str::to_owned).to_vec())]));
+        assert_eq!(found, expected);
     }
 
     #[test]
     fn a_module_and_its_children_may_name_each_other() {
         let parent = "mod child;\npub struct A;\nfn a() {\n    child::Child;\n}\n";
         let child = "use super::A;\npub struct Child;\n";
-        assert_eq!(circles(&[("a.rs", parent), ("a/child.rs", child)]), BTreeMap::new());
+        assert_eq!(circles(&[("a.rs", parent), ("a/child.rs", child)]), [] as [&str; 0]);
     }
 
     #[test]
@@ -305,11 +302,17 @@ mod tests {
             ("a/second.rs", "use super::First;\n"),
             ("b.rs", "use crate::a::First;\npub struct B;\n"),
         ];
-        assert_eq!(circles(&files), BTreeMap::new());
+        assert_eq!(circles(&files), [] as [&str; 0]);
         let second = ("a/second.rs", "use super::First;\npub struct Second;\n");
         let first = ("a/first.rs", "use super::second::Second;\npub struct First;\n");
         let found = circles(&[files[0], first, second, files[3]]);
-        assert_eq!(found.into_keys().collect::<Vec<_>>(), ["a"]);
+        assert_eq!(
+            found,
+            [
+                "a/first.rs takes `Second` of a/second.rs: `second` depends on `first` too, directly or through other modules",
+                "a/second.rs takes `First` of a/first.rs: `first` depends on `second` too, directly or through other modules",
+            ]
+        );
     }
 
     #[test]
@@ -318,6 +321,6 @@ mod tests {
             ("a.rs", "use crate::b::B;\npub struct A;\n"),
             ("b.rs", "pub struct B;\n#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}\n"),
         ];
-        assert_eq!(circles(&files), BTreeMap::new());
+        assert_eq!(circles(&files), [] as [&str; 0]);
     }
 }

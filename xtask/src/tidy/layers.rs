@@ -14,14 +14,6 @@ pub(super) struct Layers {
     rows: BTreeMap<String, usize>,
 }
 
-/// A dependency against the order.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Upward {
-    /// The modules: `from -> to`.
-    pub(super) edge: String,
-    pub(super) finding: Finding,
-}
-
 // === impl Layers ===
 
 impl Layers {
@@ -41,7 +33,7 @@ impl Layers {
 
     /// Returns the upward dependencies of a file, whose path is below `src`: paths that begin at the crate, by `crate::` or as
     /// many `super::` as the file is deep, without those in tests.
-    pub(super) fn upward(&self, path: &str, text: &str) -> Result<Vec<Upward>, Failure> {
+    pub(super) fn upward(&self, path: &str, text: &str) -> Result<Vec<Finding>, Failure> {
         let own = path.split('/').next().unwrap_or(path).trim_end_matches(".rs");
         let Some(own_row) = self.rows.get(own) else { return Ok(Vec::new()) };
         let tokens: TokenStream = text.parse().map_err(|error| format!("{path}: {error}"))?;
@@ -54,7 +46,7 @@ impl Layers {
         };
         let described = |(name, line): &(String, usize)| {
             let message = format!("`{own}` depends on `{name}`, which is above it in lib.rs");
-            Upward { edge: format!("{own} -> {name}"), finding: Finding { line: *line, message } }
+            Finding { line: *line, message }
         };
         Ok(names.iter().filter(is_upward).map(described).collect())
     }
@@ -116,15 +108,18 @@ mod tests {
 
     fn edges(path: &str, text: &str) -> Vec<(String, usize)> {
         let upward = Layers::parse(LIBRARY).upward(path, text).expect("it parses");
-        upward.into_iter().map(|upward| (upward.edge, upward.finding.line)).collect()
+        upward.into_iter().map(|finding| (finding.message, finding.line)).collect()
+    }
+
+    fn message(from: &str, to: &str) -> String {
+        format!("`{from}` depends on `{to}`, which is above it in lib.rs")
     }
 
     #[test]
     fn dependencies_upward_are_found() {
         let bad = "use crate::server::A;\nuse crate::{base, reader::{B, server}, server};\nfn a() {\n    crate::reader::b();\n    \
                    format!(\"{}\", crate::server::C);\n}\n";
-        let server = "base -> server".to_owned();
-        let reader = "base -> reader".to_owned();
+        let (server, reader) = (message("base", "server"), message("base", "reader"));
         assert_eq!(
             edges("base/deep.rs", bad),
             [(server.clone(), 1), (reader.clone(), 2), (server.clone(), 2), (reader, 4), (server, 5)]
@@ -134,7 +129,7 @@ mod tests {
     #[test]
     fn dependencies_upward_by_super_are_found() {
         let bad = "use super::server::A;\npub(super) fn a() {}\nuse super::{base, reader::B};\n";
-        let edges_of_bad = [("base -> server".to_owned(), 1), ("base -> reader".to_owned(), 3)];
+        let edges_of_bad = [(message("base", "server"), 1), (message("base", "reader"), 3)];
         assert_eq!(edges("base.rs", bad), edges_of_bad);
         assert_eq!(edges("base/deep.rs", bad), [], "they are modules of `base`");
         let deep = bad.replace("use super", "use super::super");
