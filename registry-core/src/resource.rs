@@ -29,6 +29,7 @@ mod extract;
 pub mod field;
 mod gated;
 mod properties;
+mod retired;
 mod schema_rules;
 mod strategy;
 pub(crate) mod typed;
@@ -42,6 +43,7 @@ pub use columns::{
 pub use description::ResourceDescription;
 pub use gated::GatedField;
 pub use properties::ResourceProperties;
+pub use retired::{Renew, RetiredVersion};
 pub use schema_rules::SchemaRules;
 pub use strategy::{Deletion, HubDefaults, NoStrategy, ObjectStrategy, Strategy, WrittenValue};
 pub(crate) use versions::with_unstored_defaults;
