@@ -35,6 +35,7 @@ static ANIMALS: ResourceDescription = ResourceDescription {
     properties: ResourceProperties {
         lifecycle: Lifecycle { introduced: None, removed: None },
         deprecation: None,
+        retired: &[],
         kind: KIND,
         list_kind: "AnimalList",
         plural: "animals",

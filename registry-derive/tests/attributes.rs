@@ -13,6 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::api::{GroupVersionKind, Object};
+use registry_core::budget::{Budget, Exhausted};
 use registry_core::capabilities;
 use registry_core::registry::{Services, Store, Subresource, SubresourceStore, VirtualStorage};
 use registry_core::resource::{Column, ResourceType, RowCondition, Strategy};
@@ -58,6 +59,9 @@ use serde_json::Value;
     // ANCHOR: storage_prefix
     storage_prefix = "zoo/enclosures",
     // ANCHOR_END: storage_prefix
+    // ANCHOR: retired
+    retired("zoo.example.dev/v1alpha2", "pens.example.dev/v1" => renew_pen),
+    // ANCHOR_END: retired
     // ANCHOR: selectable
     selectable(
         spec.keeper,                              // --field-selector spec.keeper=ada
@@ -220,6 +224,14 @@ impl From<Enclosure> for EnclosureV1beta1 {
 struct EnclosureV1beta2 {
     metadata: ObjectMeta,
     spec: EnclosureSpec,
+}
+
+/// Renames the field of a pen.
+fn renew_pen(pen: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+    if let Some(warden) = pen.remove(&["spec", "warden"]) {
+        pen.set(&["spec", "keeper"], warden);
+    }
+    Ok(())
 }
 
 /// A ticket that is not kept for long.

@@ -30,6 +30,8 @@ pub mod node;
 pub mod policy;
 pub mod rbac;
 pub mod resource;
+#[cfg(test)]
+mod retired_versions;
 pub mod scheduling;
 pub mod storage;
 pub mod storagemigration;

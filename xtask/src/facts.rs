@@ -134,6 +134,39 @@ const EXTRA_KINDS: &[(&str, &str, &str, &str)] = &[
     ("imagepolicy.k8s.io", "v1alpha1", "ImageReview", "k8s.io/api/imagepolicy/v1alpha1.ImageReview"),
 ];
 
+/// Kinds in versions that are not served any more, but may be stored, and whose messages differ from those of the served
+/// version: group, version, kind and Go type.
+const RETIRED_KINDS: &[(&str, &str, &str, &str)] = &[
+    ("apps", "v1beta1", "Deployment", "k8s.io/api/apps/v1beta1.Deployment"),
+    ("discovery.k8s.io", "v1beta1", "EndpointSlice", "k8s.io/api/discovery/v1beta1.EndpointSlice"),
+    ("extensions", "v1beta1", "DaemonSet", "k8s.io/api/extensions/v1beta1.DaemonSet"),
+    ("extensions", "v1beta1", "Deployment", "k8s.io/api/extensions/v1beta1.Deployment"),
+    ("extensions", "v1beta1", "Ingress", "k8s.io/api/extensions/v1beta1.Ingress"),
+    (
+        "flowcontrol.apiserver.k8s.io",
+        "v1beta1",
+        "PriorityLevelConfiguration",
+        "k8s.io/api/flowcontrol/v1beta1.PriorityLevelConfiguration",
+    ),
+    (
+        "flowcontrol.apiserver.k8s.io",
+        "v1beta2",
+        "PriorityLevelConfiguration",
+        "k8s.io/api/flowcontrol/v1beta2.PriorityLevelConfiguration",
+    ),
+    ("networking.k8s.io", "v1beta1", "Ingress", "k8s.io/api/networking/v1beta1.Ingress"),
+    ("node.k8s.io", "v1alpha1", "RuntimeClass", "k8s.io/api/node/v1alpha1.RuntimeClass"),
+    ("rbac.authorization.k8s.io", "v1alpha1", "ClusterRole", "k8s.io/api/rbac/v1alpha1.ClusterRole"),
+    (
+        "rbac.authorization.k8s.io",
+        "v1alpha1",
+        "ClusterRoleBinding",
+        "k8s.io/api/rbac/v1alpha1.ClusterRoleBinding",
+    ),
+    ("rbac.authorization.k8s.io", "v1alpha1", "Role", "k8s.io/api/rbac/v1alpha1.Role"),
+    ("rbac.authorization.k8s.io", "v1alpha1", "RoleBinding", "k8s.io/api/rbac/v1alpha1.RoleBinding"),
+];
+
 /// The prefixes of the OpenAPI names of the types that every schema may use.
 const META_PREFIXES: &[&str] = &[
     // Every resource may have a scale, which clients write in any format.
@@ -185,7 +218,7 @@ fn table(go: &GoFacts, openapi: &OpenApi, wanted: impl Fn(&str) -> bool) -> Resu
             kinds.insert(kind, id);
         }
     }
-    for (group, version, kind, go_type) in EXTRA_KINDS {
+    for (group, version, kind, go_type) in EXTRA_KINDS.iter().chain(RETIRED_KINDS) {
         if wanted(&go::openapi_name(go_type)) {
             let id = builder.structure(go_type)?;
             let kind = [*group, *version, *kind].map(str::to_owned);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use bytes::Bytes;
-use registry_core::codec::cbor;
+use registry_core::codec::{cbor, protobuf};
 use registry_core::storage::embedded::{Embedded, EmbeddedOptions};
 use registry_core::storage::etcd3::moving::EtcdImport;
 use registry_core::storage::mvcc::Mvcc as _;
@@ -235,6 +235,33 @@ async fn a_check_decodes_custom_resources_that_are_stored_as_cbor() {
     for (found, expected) in found.iter().zip(expected) {
         assert!(found.starts_with(&format!("/registry/ex.io/foos/{expected}")), "{damaged}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_reads_retired_versions_and_names_values_of_unknown_ones() {
+    let home = TempDir::new().unwrap();
+    let path = paths(&home);
+    let store = Embedded::open(EmbeddedOptions::new(path("data").join("storage"))).unwrap();
+    let put = async |name: &str, value: Bytes| {
+        store.put_if(&format!("/registry/leases/n/{name}"), 0, value, None).await.unwrap();
+    };
+    let lease = |name: &str, version: &str| {
+        let api_version = format!("coordination.k8s.io/{version}");
+        json!({ "kind": "Lease", "apiVersion": api_version, "metadata": { "name": name } }).to_string()
+    };
+    put("a", lease("a", "v1beta1").into()).await;
+    put("b", lease("b", "v1alpha1").into()).await;
+    put("c", protobuf::envelope("coordination.k8s.io/v1beta1", "Lease", &[])).await;
+    put("d", protobuf::envelope("coordination.k8s.io/v2", "Lease", &[])).await;
+    store.close().await;
+    let damaged = fails(&["storage", "check", &format!("--from=embedded:{}", path("data").display())]);
+    let unknown = |name: &str, version: &str| {
+        format!(
+            "/registry/leases/n/{name}: no kind \"Lease\" is registered for version \"coordination.k8s.io/{version}\""
+        )
+    };
+    let found: Vec<&str> = damaged.lines().skip(1).collect();
+    assert_eq!(found, [unknown("b", "v1alpha1"), unknown("d", "v2")], "{damaged}");
 }
 
 /// A disk that is full ends the work with its reason, and leaves nothing that is taken for a store or an export.

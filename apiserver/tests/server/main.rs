@@ -53,6 +53,7 @@ mod policies;
 mod published;
 mod raw_http2;
 mod refused_bodies;
+mod retired_versions;
 mod rights;
 mod rule_metrics;
 mod selectable_fields;

@@ -260,6 +260,7 @@ pub(crate) const fn widgets(strategy: fn() -> Arc<dyn ObjectStrategy>) -> Resour
             storage_prefix: "widgets",
             lifecycle: Lifecycle { introduced: None, removed: None },
             deprecation: None,
+            retired: &[],
             selectable: &[SelectableField {
                 name: "spec.color",
                 path: &["spec", "color"],

@@ -15,8 +15,18 @@ pub struct GatedField {
     feature: Option<Feature>,
     /// The paths at which the field is; `*` is every element of a list or map.
     paths: Vec<Vec<&'static str>>,
-    /// Whether an object that has nothing but the field is dropped with it.
-    is_whole_parent: bool,
+    dropped_as: DroppedAs,
+}
+
+/// The form of a dropped field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DroppedAs {
+    /// It is absent.
+    Absent,
+    /// It is null.
+    Null,
+    /// It is absent, and so is the object around it if that has nothing else.
+    WithParent,
 }
 
 /// Every element of a list or map, in a path.
@@ -35,7 +45,7 @@ impl GatedField {
 
     /// Returns the field at a path that belongs to a feature that this server does not have.
     pub fn unsupported(path: &'static str) -> Self {
-        Self { feature: None, paths: vec![path.split('.').collect()], is_whole_parent: false }
+        Self { feature: None, paths: vec![path.split('.').collect()], dropped_as: DroppedAs::Absent }
     }
 
     /// Returns the field that is at another path too: an object that has it at one path keeps it at all.
@@ -48,7 +58,7 @@ impl GatedField {
     /// Returns the field with which an object is dropped that has nothing else.
     #[must_use]
     pub fn or_whole_parent(self) -> Self {
-        Self { is_whole_parent: true, ..self }
+        Self { dropped_as: DroppedAs::WithParent, ..self }
     }
 
     /// Returns the field whose path begins at another one.
@@ -58,12 +68,18 @@ impl GatedField {
         Self { paths: self.paths.into_iter().map(below).collect(), ..self }
     }
 
+    /// The field is null in JSON if it is absent, because its Go type has no `omitempty`.
+    #[must_use]
+    pub fn null_if_absent(self) -> Self {
+        Self { dropped_as: DroppedAs::Null, ..self }
+    }
+
     /// Whether the field exists on a server with these features.
     pub fn is_enabled(&self, features: Features) -> bool {
         self.feature.is_some_and(|feature| features.contains(feature))
     }
 
-    /// Removes the field from an object, unless the stored object has it already.
+    /// Removes the field from an object, unless the stored object has it already. A null is no field.
     pub fn drop_from(&self, new: &mut Object, old: Option<&Object>) {
         if old.is_some_and(|old| self.paths.iter().any(|path| has(&old.0, path))) {
             return;
@@ -77,10 +93,12 @@ impl GatedField {
     fn remove(&self, fields: &mut Fields, path: &[&str]) {
         let Some((name, rest)) = path.split_first() else { return };
         let Some(value) = fields.get_mut(*name) else { return };
-        if rest.is_empty() || (self.is_whole_parent && has_only(value, rest)) {
-            fields.remove(*name);
-        } else {
-            self.remove_below(value, rest);
+        match (rest, self.dropped_as) {
+            ([], DroppedAs::Null) => *value = Value::Null,
+            ([], _) if value.is_null() => {}
+            ([], _) => drop(fields.remove(*name)),
+            (_, DroppedAs::WithParent) if has_only(value, rest) => drop(fields.remove(*name)),
+            _ => self.remove_below(value, rest),
         }
     }
 
@@ -155,6 +173,11 @@ mod tests {
         assert_eq!(dropped("map.*.b", map(), None), json!({ "map": { "x": {}, "y": 7 } }));
         assert_eq!(dropped("map.*.b", map(), Some(json!({ "map": { "z": { "b": 2 } } }))), map());
         assert_eq!(dropped("spec", with(), None), json!({}));
+        let null = || json!({ "spec": { "list": [{ "a": 1, "b": null }, { "b": null }, 7] } });
+        assert_eq!(dropped("spec.list.*.b", null(), None), null(), "it is what it is without the field");
+        let mut new = Object::from_value(with()).unwrap();
+        GatedField::unsupported("spec.list.*.b").null_if_absent().drop_from(&mut new, None);
+        assert_eq!(Value::Object(new.0), null());
         assert_eq!(dropped("spec.other.*.b", with(), None), with(), "nothing is there");
         assert_eq!(dropped("spec.list.b", with(), None), with(), "a list is no object");
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::api::{GroupResource, GroupVersion, GroupVersionKind, GroupVersionResource, Object, Scope};
 use crate::release::Lifecycle;
 
-use super::{RowCondition, ScalePaths, SelectableField, WriteRules};
+use super::{RetiredVersion, RowCondition, ScalePaths, SelectableField, WriteRules};
 
 /// The properties of a resource in one version that its constant [description](super::ResourceDescription) and its
 /// [run-time form](super::ResourceType) have in common. Both dereference to it; constant expressions name the field
@@ -34,6 +34,8 @@ pub struct ResourceProperties {
     pub lifecycle: Lifecycle,
     /// The warning that clients of this version get, if it is deprecated.
     pub deprecation: Option<&'static str>,
+    /// The versions in which objects may be stored although they are not served any more.
+    pub retired: &'static [RetiredVersion],
     /// The selectable fields in addition to `metadata.name` and `metadata.namespace`, which all resources have.
     pub selectable: &'static [SelectableField],
     /// Names of selectable fields with an index for lists and watches.

@@ -17,7 +17,6 @@ use crate::api::object::ViewError;
 use crate::api::validation::names::NameRule;
 use crate::api::validation::{ErrorList, FieldError, FieldPath};
 use crate::api::{DeleteOptions, Object, PropagationPolicy};
-use crate::budget::{Budget, Exhausted};
 use crate::context::RequestContext;
 use crate::features::Features;
 
@@ -48,20 +47,6 @@ pub trait ObjectStrategy: Send + Sync + 'static {
     /// Sets defaults that the schema cannot express because they depend on other fields. Called for every decoded
     /// object.
     fn apply_defaults(&self, _object: &mut Object) {}
-
-    /// Returns the versions in which objects may be stored although no server serves them any more.
-    fn retired_versions(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Changes an object that is stored in a [retired version](Self::retired_versions) into one of this version. The caller
-    /// sets its type, conforms it to the schema, and sets defaults. Memory is taken from the budget.
-    ///
-    /// # Errors
-    /// Fails if the budget is exhausted.
-    fn renew(&self, _object: &mut Object, _budget: &Budget) -> Result<(), Exhausted> {
-        Ok(())
-    }
 
     /// Normalises a new object: clears fields that clients must not set, and sets fields that the server determines.
     fn prepare_for_create(&self, _context: &RequestContext, _object: &mut Object) {}

@@ -10,13 +10,13 @@ use serde_json::Value;
 
 use crate::api::{Object, compare_versions, split_api_version};
 use crate::budget::Budget;
-use crate::codec::{Limits, cbor, protobuf, stored};
+use crate::codec::{DecodeError, Limits, cbor, protobuf, stored};
 use crate::release::Release;
 use crate::schema::{Schema, StructuralSchema};
 use crate::storage::{Attributes, AttributesOf, CanonicalForm, InvalidValue, StoredVersionError};
 
-use super::ResourceType;
 use super::conversion::{ConversionError, only};
+use super::{ResourceType, RetiredVersion};
 
 /// Memory that defaults may add to a stored object when it is read, beside [`NEW_DEFAULTS_FACTOR`] times its size. A
 /// list reads any number of objects, so that the sum for all of them has to be in proportion to what is stored.
@@ -32,6 +32,15 @@ pub struct Versions {
     /// The version in which objects are stored; `None` if it is the hub's.
     stored: Option<Arc<ResourceType>>,
     encoding: StorageEncoding,
+}
+
+/// A version in which a value may be stored.
+#[derive(Clone, Copy)]
+struct Readable<'a> {
+    /// The version, or the one that replaces it.
+    version: &'a Arc<ResourceType>,
+    /// The version, if it is not served any more.
+    retired: Option<&'static RetiredVersion>,
 }
 
 /// The encoding of stored objects. Objects in any of them are read, whichever is written.
@@ -59,6 +68,23 @@ impl StorageEncoding {
                 protobuf::encode(&object.into_value(), &version.schema(), &api_version, kind)
             }
         }
+    }
+}
+
+// === impl Readable ===
+
+impl Readable<'_> {
+    /// Whether this is that version itself.
+    fn is(&self, version: &ResourceType) -> bool {
+        self.retired.is_none() && self.version.is(version)
+    }
+
+    /// Returns the schema of a message. A retired version has one of its own only if its messages differ.
+    fn schema_of(&self, api_version: &str, kind: &str) -> Option<Schema> {
+        let schema = self.version.schema();
+        let own = schema.table().schema_of(api_version, kind);
+        let is_replaced = self.retired.is_some() && kind == self.version.kind.kind;
+        own.or_else(|| is_replaced.then_some(schema)).filter(Schema::has_protobuf)
     }
 }
 
@@ -107,8 +133,11 @@ impl Versions {
     /// Returns the version with this `apiVersion`; `None` if the kind is not served in it.
     pub fn find(&self, api_version: &str) -> Option<&Arc<ResourceType>> {
         let (group, version) = split_api_version(api_version);
-        let mut all = std::iter::once(&self.hub).chain(&self.spokes);
-        all.find(|resource| resource.kind.group == group && resource.kind.version == version)
+        self.all().find(|resource| resource.kind.group == group && resource.kind.version == version)
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Arc<ResourceType>> {
+        std::iter::once(&self.hub).chain(&self.spokes)
     }
 
     /// Whether objects of any version are converted outside of this process.
@@ -116,54 +145,53 @@ impl Versions {
         self.spokes.iter().any(|spoke| spoke.is_converted_remotely())
     }
 
+    /// Returns the version with this `apiVersion`, or the one into which objects of this retired version are changed.
+    ///
+    /// # Errors
+    /// Fails if no version is known by this name.
+    fn readable(&self, api_version: &str) -> Result<Readable<'_>, InvalidValue> {
+        if let Some(version) = self.find(api_version) {
+            return Ok(Readable { version, retired: None });
+        }
+        for version in self.all() {
+            if let Some(retired) = version.retired.iter().find(|retired| retired.api_version == api_version) {
+                return Ok(Readable { version, retired: Some(retired) });
+            }
+        }
+        let kind = self.hub.kind.kind.to_owned();
+        Err(InvalidValue::new(DecodeError::UnknownKind(kind, api_version.to_owned())))
+    }
+
     /// Returns the canonical encoding of a JSON value that is not in the hub's version, not in the form of the schema, or
-    /// written by another server. A value in an unknown version is left as it is.
+    /// written by another server.
     fn current_form(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {
-        if let Some(converted) = self.other_version(value)? {
-            return Ok(converted);
-        }
         let hub = &self.hub;
-        if hub.schema().structural().is_none() && !stored::is_of_another_server(value) {
+        let readable = self.readable(&api_version_of(value)?)?;
+        let is_current = readable.is(hub);
+        if is_current && hub.schema().structural().is_none() && !stored::is_of_another_server(value) {
             return Ok(CanonicalForm::Same);
         }
-        let object = stored::decode(value).map_err(InvalidValue::new)?;
-        if !self.find(object.api_version()).is_some_and(|version| version.is(hub)) {
-            return Ok(CanonicalForm::Same);
+        let decode = || stored::decode(value).map_err(InvalidValue::new);
+        if !is_current {
+            return self.converted(readable, decode, value.len());
         }
-        let Some(current) = completed(hub, object, value.len())? else { return Ok(CanonicalForm::Same) };
+        let Some(current) = completed(hub, decode()?, value.len())? else { return Ok(CanonicalForm::Same) };
         let current = stored::encode(&current, hub.schema().field_order());
         Ok(if *current == *value { CanonicalForm::Same } else { CanonicalForm::Other(current) })
     }
 
-    /// Returns the canonical encoding of a value stored in another version than the hub's; `None` if it is the hub's or
-    /// an unknown version.
-    fn other_version(&self, value: &[u8]) -> Result<Option<CanonicalForm>, InvalidValue> {
-        let retired = self.hub.strategy.retired_versions();
-        if self.spokes.is_empty() && retired.is_empty() {
-            return Ok(None);
-        }
-        let Some(api_version) = api_version_of(value) else { return Ok(None) };
-        let decode = || stored::decode(value).map_err(InvalidValue::new);
-        let (group, version) = split_api_version(&api_version);
-        if group == self.hub.kind.group && retired.contains(&version) {
-            return self.renewed(decode()?).map(Some);
-        }
-        match self.find(&api_version) {
-            Some(version) if !version.is(&self.hub) => {
-                let object = completed(version, decode()?, value.len())?.map_or_else(decode, Ok)?;
-                self.in_hub(version, object).map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Returns an object that is stored in a version that no server serves any more, as the hub.
-    fn renewed(&self, mut object: Object) -> Result<CanonicalForm, InvalidValue> {
-        let hub = &self.hub;
-        let budget = Budget::default();
-        hub.strategy.renew(&mut object, &budget).map_err(InvalidValue::new)?;
-        let renewed = hub.in_current_form(object, &budget).map_err(InvalidValue::new)?;
-        Ok(CanonicalForm::Other(stored::encode(&renewed, hub.schema().field_order())))
+    /// Returns the canonical encoding of a value of another version, given how to decode it and its length.
+    fn converted(
+        &self,
+        Readable { version, retired }: Readable<'_>,
+        decode: impl Fn() -> Result<Object, InvalidValue>,
+        stored_bytes: usize,
+    ) -> Result<CanonicalForm, InvalidValue> {
+        let object = match retired {
+            Some(retired) => renewed(version, retired, decode()?)?,
+            None => completed(version, decode()?, stored_bytes)?.map_or_else(decode, Ok)?,
+        };
+        self.in_hub(version, object)
     }
 
     /// Converts a stored object of this version to the hub.
@@ -180,6 +208,21 @@ impl Versions {
         let converting = async move { encoded(version.to_stored(vec![object]).await.and_then(only)) };
         Ok(CanonicalForm::Awaited(converting.boxed()))
     }
+}
+
+/// Returns a stored object of a retired version in the present form of the version that replaces it.
+fn renewed(
+    version: &ResourceType,
+    retired: &RetiredVersion,
+    mut object: Object,
+) -> Result<Object, InvalidValue> {
+    let budget = Budget::default();
+    if let Some(renew) = retired.renew {
+        renew(&mut object, &budget).map_err(InvalidValue::new)?;
+    }
+    let mut current = version.in_current_form(object, &budget).map_err(InvalidValue::new)?;
+    version.strategy.complete_stored(&mut current);
+    Ok(current)
 }
 
 /// Returns a stored object in the present form of its schema: without malformed metadata and unknown fields, and with all
@@ -252,17 +295,22 @@ fn defaults_budget(stored_bytes: usize) -> Budget {
 }
 
 /// Returns the value's `apiVersion`. Of a canonical value only the beginning is read.
-fn api_version_of(value: &[u8]) -> Option<Cow<'_, str>> {
+fn api_version_of(value: &[u8]) -> Result<Cow<'_, str>, InvalidValue> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Typed<'a> {
         #[serde(borrow)]
-        api_version: Option<Cow<'a, str>>,
+        api_version: Cow<'a, str>,
     }
     if let Some(api_version) = stored::api_version(value) {
-        return Some(api_version.into());
+        return Ok(api_version.into());
     }
-    serde_json::from_slice::<Typed<'_>>(value).ok()?.api_version
+    if let Ok(typed) = serde_json::from_slice::<Typed<'_>>(value) {
+        return Ok(typed.api_version);
+    }
+    // It nests deeper than that decoder allows, has no version, or is no object.
+    let object = stored::decode(value).map_err(InvalidValue::new)?;
+    Ok(object.api_version().to_owned().into())
 }
 
 /// Extracts the hub's attributes from stored bytes, for opening a storage.
@@ -305,20 +353,13 @@ impl AttributesOf for Versions {
 impl Versions {
     /// Returns the canonical encoding of an object that is stored as protobuf.
     fn decoded_protobuf(&self, value: &[u8], limits: &Limits<'_>) -> Result<CanonicalForm, InvalidValue> {
-        let resolve = |api_version: &str, kind: &str| {
-            let version = self.find(api_version).unwrap_or(&self.hub);
-            version.schema().table().schema_of(api_version, kind).filter(Schema::has_protobuf)
-        };
+        let envelope = protobuf::Envelope::parse(value).map_err(InvalidValue::new)?;
+        let readable = self.readable(envelope.api_version)?;
+        let resolve = |api_version: &str, kind: &str| readable.schema_of(api_version, kind);
         let decode = || {
             let object = protobuf::decode(value, limits, resolve).map_err(InvalidValue::new)?;
             Object::from_value(object).map_err(|_| InvalidValue::new("the stored message is not an object"))
         };
-        let object = decode()?;
-        // Unknown versions are left for the reader to detect, as with JSON.
-        let Some(version) = self.find(object.api_version()) else {
-            return Ok(CanonicalForm::Other(stored::encode(&object, self.hub.schema().field_order())));
-        };
-        let object = completed(version, object, value.len())?.map_or_else(decode, Ok)?;
-        self.in_hub(version, object)
+        self.converted(readable, decode, value.len())
     }
 }

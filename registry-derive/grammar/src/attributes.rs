@@ -5,6 +5,7 @@ pub(crate) mod list;
 pub(crate) mod other_derives;
 pub(crate) mod path;
 pub(crate) mod release;
+pub(crate) mod retired;
 pub(crate) mod scale;
 pub(crate) mod seconds;
 pub(crate) mod subresource;
@@ -15,6 +16,7 @@ use darling::{FromDeriveInput, FromField, FromMeta, ast};
 use column::ColumnAttribute;
 use list::{PathList, TextList};
 use release::Release;
+use retired::RetiredList;
 use scale::ScaleAttribute;
 use seconds::Seconds;
 use subresource::SubresourceAttribute;
@@ -43,6 +45,8 @@ pub(crate) struct Attributes {
     pub(crate) storage_prefix: Option<SpannedValue<String>>,
     pub(crate) hub: Option<syn::Path>,
     pub(crate) same_fields: Flag,
+    #[darling(default)]
+    pub(crate) retired: RetiredList,
     pub(crate) deprecated: Option<SpannedValue<String>>,
     pub(crate) off_by_default: Flag,
     pub(crate) feature_gate: Option<syn::Path>,

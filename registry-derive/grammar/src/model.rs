@@ -14,6 +14,7 @@ use crate::attributes::column::ColumnAttribute;
 use crate::attributes::other_derives;
 use crate::attributes::path::FieldPath;
 use crate::attributes::release::Release;
+use crate::attributes::retired::RetiredVersion;
 use crate::attributes::scale::ScaleAttribute;
 use crate::attributes::subresource::SubresourceAttribute;
 use crate::attributes::{Attributes, ScopeAttribute};
@@ -58,6 +59,8 @@ pub struct ResourceModel {
     pub hub: Option<Path>,
     /// Whether a version has the fields of the stored version, so that nothing is converted.
     pub same_fields: bool,
+    /// The versions in which objects may be stored although they are not served any more.
+    pub retired: Vec<RetiredVersion>,
     /// The warning that clients of a deprecated version get.
     pub deprecated: Option<String>,
     /// The function that returns the schema; `None` means the default for the kind of object.
@@ -206,6 +209,7 @@ impl ResourceModel {
             scope: scope(&attributes),
             hub: attributes.hub,
             same_fields: attributes.same_fields.is_present(),
+            retired: attributes.retired.0,
             deprecated: text(&attributes.deprecated),
             is_off_by_default: attributes.off_by_default.is_present(),
             feature_gate: attributes.feature_gate,

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use registry_grammar::{
     ColumnAttribute, ColumnFormat, ColumnKind, Columns, FieldPath, ObjectKind, Release, ResourceModel,
-    ResourceScope,
+    ResourceScope, RetiredVersion,
 };
 use syn::spanned::Spanned;
 
@@ -37,6 +37,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
     let scale = scale(model);
     let time_to_live = optional(model.time_to_live_seconds.map(|seconds| quote!(#seconds)));
     let write_rules = write_rules(model);
+    let retired = retired(model);
     let deprecation = optional(model.deprecated.as_ref().map(|text| quote!(#text)));
     let strategy = strategy(model);
     let schema = schema(model);
@@ -60,6 +61,7 @@ pub(super) fn emit(model: &ResourceModel) -> TokenStream {
                     storage_prefix: #storage_prefix,
                     lifecycle: #lifecycle,
                     deprecation: #deprecation,
+                    retired: #retired,
                     #fields
                     row_conditions: #row_conditions,
                     has_status: #has_status,
@@ -115,6 +117,15 @@ fn lifecycle(model: &ResourceModel) -> TokenStream {
     quote! {
         ::registry_core::release::Lifecycle { introduced: #introduced, removed: #removed }
     }
+}
+
+/// Generates the versions in which objects may be stored although they are not served any more.
+fn retired(model: &ResourceModel) -> TokenStream {
+    let versions = model.retired.iter().map(|RetiredVersion { api_version, renew }| {
+        let renew = optional(renew.as_ref().map(|function| quote!(#function)));
+        quote!(::registry_core::resource::RetiredVersion { api_version: #api_version, renew: #renew })
+    });
+    quote!(&[#(#versions),*])
 }
 
 /// Generates the selectable fields, their names, and the indexes.

@@ -31,4 +31,14 @@ pub struct Cage {
     pub metadata: ObjectMeta,
 }
 
+#[derive(Resource)]
+#[resource(
+    group = "zoo.example.dev",
+    version = "v1",
+    retired("one", "zoo.example.dev/v1", "pens.example.dev/v1", "pens.example.dev/v1" => renew)
+)]
+pub struct Pen {
+    pub metadata: ObjectMeta,
+}
+
 fn main() {}

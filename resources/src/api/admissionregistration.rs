@@ -8,6 +8,7 @@ pub mod mutatingwebhookconfigurations;
 mod parameter_access;
 mod policy_printers;
 pub mod policy_status;
+mod retired;
 pub mod validatingadmissionpolicies;
 pub mod validatingadmissionpolicybindings;
 pub mod validatingwebhookconfigurations;

@@ -6,6 +6,7 @@ pub mod clusterrolebindings;
 pub mod clusterroles;
 mod escalation;
 pub(crate) mod held;
+mod retired;
 pub mod rolebindings;
 pub mod roles;
 mod rules;

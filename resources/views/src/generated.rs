@@ -50,6 +50,8 @@ pub mod apiserverinternal {
 pub mod apps {
     #[rustfmt::skip]
     pub mod v1;
+    #[rustfmt::skip]
+    pub mod v1beta1;
 }
 
 /// Types of the group `authentication`.
@@ -112,6 +114,8 @@ pub mod core {
 pub mod discovery {
     #[rustfmt::skip]
     pub mod v1;
+    #[rustfmt::skip]
+    pub mod v1beta1;
 }
 
 /// Types of the group `events`.
@@ -120,10 +124,20 @@ pub mod events {
     pub mod v1;
 }
 
+/// Types of the group `extensions`.
+pub mod extensions {
+    #[rustfmt::skip]
+    pub mod v1beta1;
+}
+
 /// Types of the group `flowcontrol`.
 pub mod flowcontrol {
     #[rustfmt::skip]
     pub mod v1;
+    #[rustfmt::skip]
+    pub mod v1beta1;
+    #[rustfmt::skip]
+    pub mod v1beta2;
 }
 
 /// Types of the group `imagepolicy`.
@@ -150,6 +164,8 @@ pub mod networking {
 pub mod node {
     #[rustfmt::skip]
     pub mod v1;
+    #[rustfmt::skip]
+    pub mod v1alpha1;
 }
 
 /// Types of the group `policy`.
@@ -164,6 +180,8 @@ pub mod policy {
 pub mod rbac {
     #[rustfmt::skip]
     pub mod v1;
+    #[rustfmt::skip]
+    pub mod v1alpha1;
 }
 
 /// Types of the group `resource`.

@@ -93,6 +93,7 @@ impl Complaints {
         self.check_own_fields(attributes);
         self.check_virtual(attributes);
         self.check_hub(attributes);
+        self.check_retired(attributes);
         self.check_selectable(&attributes.selectable.0, &attributes.index.0);
         self.check_columns(attributes);
         self.check_write_rules(attributes);
@@ -175,6 +176,28 @@ impl Complaints {
         }
         if attributes.storage.is_some() {
             self.add(here, "`storage = …` is for what is not stored, and a spoke is stored as its hub");
+        }
+    }
+
+    /// Checks the versions in which objects may be stored although they are not served any more.
+    fn check_retired(&mut self, attributes: &Attributes) {
+        let text = |value: &Option<SpannedValue<String>>| value.as_ref().map(|text| text.to_string());
+        let own =
+            (text(&attributes.group).unwrap_or_default(), text(&attributes.version).unwrap_or_default());
+        let mut seen = BTreeSet::new();
+        for retired in &attributes.retired.0 {
+            let api_version = retired.api_version.value();
+            let span = retired.api_version.span();
+            let (group, version) = api_version.rsplit_once('/').unwrap_or(("", &api_version));
+            let is_version = names::is_version(version) && (group.is_empty() || names::is_group(group));
+            self.require(
+                is_version,
+                span,
+                "not an `apiVersion`: expected `example.dev/v1alpha1` or the like",
+            );
+            self.require((group, version) != (&*own.0, &*own.1), span, "this is the version that is served");
+            self.require(attributes.storage.is_none(), span, "nothing of a virtual resource is stored");
+            self.require(seen.insert(api_version), span, "this version is given twice");
         }
     }
 

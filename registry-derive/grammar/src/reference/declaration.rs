@@ -58,6 +58,21 @@ pub(super) const NAMES: &[Entry] = &[
     Entry::new("same_fields", "same_fields", "of a version with a `hub`: it has the same fields", &["same_fields"])
         .client("Nothing is converted, and the defaults are those of the hub.")
         .errors(&["this is what the stored version has: there is no `hub = …`"]),
+    Entry::new(
+        "retired",
+        r#"retired("GROUP/VERSION", "GROUP/VERSION" => path::to::function)"#,
+        "versions in which objects may be stored although they are not served any more",
+        &["retired"],
+    )
+    .client(
+        "Such an object is read as one of this version, and stored as one with its next change. The function changes what differs \
+         beside the name of the version: `fn(&mut Object, &Budget) -> Result<(), Exhausted>`. An object in any other version cannot be read.",
+    )
+    .errors(&[
+        "not an `apiVersion`: expected `example.dev/v1alpha1` or the like",
+        "this is the version that is served",
+        "this version is given twice",
+    ]),
     Entry::new("deprecated", r#"deprecated = "…""#, "the warning that clients of this version get", &["deprecated"])
         .client("Every request of the version is answered with it in the header `Warning`, counted and noted in the audit log."),
 ];

@@ -12,6 +12,7 @@ use super::policy_printers;
     object = k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration,
     group = "admissionregistration.k8s.io",
     version = "v1",
+    retired("admissionregistration.k8s.io/v1beta1" => super::retired::renew_mutating),
     categories("api-extensions"),
     cluster,
     generation,

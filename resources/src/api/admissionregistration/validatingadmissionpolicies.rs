@@ -15,6 +15,7 @@ use crate::support::printers;
     object = k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicy,
     group = "admissionregistration.k8s.io",
     version = "v1",
+    retired("admissionregistration.k8s.io/v1alpha1"),
     categories("api-extensions"),
     cluster,
     status,

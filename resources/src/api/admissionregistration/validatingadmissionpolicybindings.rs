@@ -13,6 +13,7 @@ use super::policy_printers;
     object = k8s_openapi::api::admissionregistration::v1::ValidatingAdmissionPolicyBinding,
     group = "admissionregistration.k8s.io",
     version = "v1",
+    retired("admissionregistration.k8s.io/v1alpha1"),
     categories("api-extensions"),
     cluster,
     generation,

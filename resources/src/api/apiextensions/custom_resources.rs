@@ -200,6 +200,7 @@ impl Making<'_> {
             kind: own.kind,
             lifecycle: Lifecycle::default(),
             deprecation: deprecation.as_deref().map(intern::text),
+            retired: &[],
             list_kind: intern::text(&names.list_kind),
             plural: rules.plural,
             singular: intern::text(&names.singular),

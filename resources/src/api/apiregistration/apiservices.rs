@@ -18,6 +18,7 @@ use crate::support::conditions;
     object = k8s_openapi::kube_aggregator::pkg::apis::apiregistration::v1::APIService,
     group = "apiregistration.k8s.io",
     version = "v1",
+    retired("apiregistration.k8s.io/v1beta1"),
     categories("api-extensions"),
     cluster,
     status,

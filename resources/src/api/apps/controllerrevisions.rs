@@ -16,6 +16,7 @@ use crate::support::printers;
     object = k8s_openapi::api::apps::v1::ControllerRevision,
     group = "apps",
     version = "v1",
+    retired("apps/v1beta2", "apps/v1beta1"),
     columns = COLUMNS,
     strategy = strategy::ControllerRevisionStrategy,
 )]

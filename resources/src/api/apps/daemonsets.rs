@@ -14,6 +14,7 @@ use crate::support::printers::{self, workload};
     object = k8s_openapi::api::apps::v1::DaemonSet,
     group = "apps",
     version = "v1",
+    retired("apps/v1beta2", "extensions/v1beta1" => super::retired::renew_daemon_set),
     short("ds"),
     categories("all"),
     status,

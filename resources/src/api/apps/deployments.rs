@@ -13,6 +13,11 @@ use crate::support::printers::{self, workload};
     object = k8s_openapi::api::apps::v1::Deployment,
     group = "apps",
     version = "v1",
+    retired(
+        "apps/v1beta2",
+        "apps/v1beta1" => super::retired::renew_deployment,
+        "extensions/v1beta1" => super::retired::renew_deployment_of_extensions,
+    ),
     short("deploy"),
     categories("all"),
     status,

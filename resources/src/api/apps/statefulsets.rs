@@ -14,6 +14,7 @@ use crate::support::printers::workload;
     object = k8s_openapi::api::apps::v1::StatefulSet,
     group = "apps",
     version = "v1",
+    retired("apps/v1beta2", "apps/v1beta1" => super::retired::renew_stateful_set),
     short("sts"),
     categories("all"),
     status,

@@ -14,6 +14,7 @@ use crate::support::printers;
     object = k8s_openapi::api::batch::v1::CronJob,
     group = "batch",
     version = "v1",
+    retired("batch/v1beta1"),
     short("cj"),
     categories("all"),
     status,

@@ -3,6 +3,7 @@
 pub mod approval;
 mod conditions;
 mod durations;
+mod retired;
 mod strategy;
 pub(crate) mod subject;
 mod validation;
@@ -22,6 +23,7 @@ use crate::support::printers;
     object = k8s_openapi::api::certificates::v1::CertificateSigningRequest,
     group = "certificates.k8s.io",
     version = "v1",
+    retired("certificates.k8s.io/v1beta1" => retired::renew),
     short("csr"),
     cluster,
     status,

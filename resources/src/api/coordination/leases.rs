@@ -10,6 +10,7 @@ use registry_derive::Resource;
     object = k8s_openapi::api::coordination::v1::Lease,
     group = "coordination.k8s.io",
     version = "v1",
+    retired("coordination.k8s.io/v1beta1"),
     column("Holder", spec.holder_identity),
     unconditional_update = false,
     create_on_update,

@@ -1,6 +1,7 @@
 //! `discovery.k8s.io/v1 EndpointSlice`: EndpointSlice represents a set of service endpoints.
 
 mod endpoints;
+mod retired;
 mod strategy;
 mod topology;
 
@@ -18,6 +19,7 @@ use crate::support::printers;
     object = k8s_openapi::api::discovery::v1::EndpointSlice,
     group = "discovery.k8s.io",
     version = "v1",
+    retired("discovery.k8s.io/v1beta1" => retired::renew),
     generation,
     columns = COLUMNS,
     metadata_errors_once,

@@ -14,6 +14,7 @@ use crate::api::core::events::columns::{self, Layout};
     object = k8s_openapi::api::events::v1::Event,
     group = "events.k8s.io",
     version = "v1",
+    retired("events.k8s.io/v1beta1"),
     short("ev"),
     hub = Events,
     selectable(

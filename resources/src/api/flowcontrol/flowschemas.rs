@@ -16,6 +16,7 @@ use crate::support::printers;
     object = k8s_openapi::api::flowcontrol::v1::FlowSchema,
     group = "flowcontrol.apiserver.k8s.io",
     version = "v1",
+    retired("flowcontrol.apiserver.k8s.io/v1beta3", "flowcontrol.apiserver.k8s.io/v1beta2", "flowcontrol.apiserver.k8s.io/v1beta1"),
     cluster,
     status,
     generation,

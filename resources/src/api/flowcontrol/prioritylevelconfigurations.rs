@@ -1,5 +1,6 @@
 //! `flowcontrol.apiserver.k8s.io/v1 PriorityLevelConfiguration`: the share of a priority level.
 
+mod retired;
 mod strategy;
 
 use registry_core::api::Object;
@@ -16,6 +17,11 @@ use crate::support::printers;
     object = k8s_openapi::api::flowcontrol::v1::PriorityLevelConfiguration,
     group = "flowcontrol.apiserver.k8s.io",
     version = "v1",
+    retired(
+        "flowcontrol.apiserver.k8s.io/v1beta3" => retired::renew,
+        "flowcontrol.apiserver.k8s.io/v1beta2" => retired::rename_shares,
+        "flowcontrol.apiserver.k8s.io/v1beta1" => retired::rename_shares,
+    ),
     cluster,
     status,
     generation,

@@ -16,6 +16,7 @@ use crate::support::printers;
     object = k8s_openapi::api::networking::v1::IngressClass,
     group = "networking.k8s.io",
     version = "v1",
+    retired("networking.k8s.io/v1beta1"),
     cluster,
     generation,
     columns = COLUMNS,

@@ -1,5 +1,6 @@
 //! `networking.k8s.io/v1 Ingress`: the rules by which connections from outside reach Services.
 
+mod retired;
 mod strategy;
 
 use registry_core::api::Object;
@@ -16,6 +17,7 @@ use crate::support::printers;
     object = k8s_openapi::api::networking::v1::Ingress,
     group = "networking.k8s.io",
     version = "v1",
+    retired("networking.k8s.io/v1beta1" => retired::renew, "extensions/v1beta1" => retired::renew),
     short("ing"),
     status,
     generation,

@@ -13,6 +13,7 @@ use crate::support::printers;
     object = k8s_openapi::api::networking::v1::NetworkPolicy,
     group = "networking.k8s.io",
     version = "v1",
+    retired("extensions/v1beta1"),
     short("netpol"),
     generation,
     columns = COLUMNS,

@@ -1,5 +1,6 @@
 //! `node.k8s.io/v1 RuntimeClass`: RuntimeClass defines a class of container runtime supported in the cluster.
 
+mod retired;
 mod strategy;
 
 use registry_derive::Resource;
@@ -10,6 +11,7 @@ use registry_derive::Resource;
     object = k8s_openapi::api::node::v1::RuntimeClass,
     group = "node.k8s.io",
     version = "v1",
+    retired("node.k8s.io/v1beta1", "node.k8s.io/v1alpha1" => retired::renew),
     cluster,
     column("Handler", handler, description = ""),
     unconditional_update = false,

@@ -1,5 +1,6 @@
 //! `policy/v1 PodDisruptionBudget`: how many of a set of pods may be evicted at once.
 
+mod retired;
 mod strategy;
 
 use registry_core::resource::Column;
@@ -13,6 +14,7 @@ use crate::support::printers;
     object = k8s_openapi::api::policy::v1::PodDisruptionBudget,
     group = "policy",
     version = "v1",
+    retired("policy/v1beta1" => retired::renew),
     short("pdb"),
     status,
     generation,

@@ -10,6 +10,7 @@ use registry_derive::Resource;
     object = k8s_openapi::api::rbac::v1::RoleBinding,
     group = "rbac.authorization.k8s.io",
     version = "v1",
+    retired("rbac.authorization.k8s.io/v1beta1", "rbac.authorization.k8s.io/v1alpha1" => super::retired::renew_binding),
     columns = super::binding_table::NAMESPACED,
     create_on_update,
     names = PathSegment,

@@ -12,6 +12,7 @@ use crate::support::printers;
     object = k8s_openapi::api::rbac::v1::Role,
     group = "rbac.authorization.k8s.io",
     version = "v1",
+    retired("rbac.authorization.k8s.io/v1beta1", "rbac.authorization.k8s.io/v1alpha1"),
     columns = printers::NAME_AND_CREATED_AT,
     create_on_update,
     names = PathSegment,

@@ -9,13 +9,14 @@ use serde_json::Value;
 
 use crate::support::semantic;
 
-/// The fields of topology-aware scheduling, of shared resource claims, and of the preemption of groups.
-const UNSUPPORTED: [&str; 5] =
-    ["schedulingConstraints", "resourceClaims", "disruptionMode", "priorityClassName", "priority"];
+/// The fields of shared resource claims, and of the preemption of groups.
+const UNSUPPORTED: [&str; 4] = ["resourceClaims", "disruptionMode", "priorityClassName", "priority"];
 
-/// Returns the fields of a group or template at this path that exist only while a feature is enabled.
-pub(super) fn gated_fields(parent: &'static str) -> Vec<GatedField> {
-    UNSUPPORTED.map(|path| GatedField::unsupported(path).below(parent)).into()
+/// Returns the fields of a group or template at this path that exist only while a feature is enabled, given that of
+/// topology-aware scheduling.
+pub(super) fn gated_fields(parent: &'static str, constraints: GatedField) -> Vec<GatedField> {
+    let others = UNSUPPORTED.map(GatedField::unsupported);
+    others.into_iter().chain([constraints]).map(|field| field.below(parent)).collect()
 }
 
 /// Checks that exactly one policy is set.

@@ -13,6 +13,7 @@ use crate::support::printers;
     object = k8s_openapi::api::scheduling::v1::PriorityClass,
     group = "scheduling.k8s.io",
     version = "v1",
+    retired("scheduling.k8s.io/v1beta1"),
     short("pc"),
     cluster,
     columns = COLUMNS,

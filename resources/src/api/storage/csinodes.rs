@@ -13,6 +13,7 @@ use crate::support::printers;
     object = k8s_openapi::api::storage::v1::CSINode,
     group = "storage.k8s.io",
     version = "v1",
+    retired("storage.k8s.io/v1beta1"),
     cluster,
     returns_deleted_object,
     columns = COLUMNS,

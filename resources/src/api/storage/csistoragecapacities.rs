@@ -12,6 +12,7 @@ use crate::support::printers;
     object = k8s_openapi::api::storage::v1::CSIStorageCapacity,
     group = "storage.k8s.io",
     version = "v1",
+    retired("storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1"),
     columns = printers::NAME_AND_CREATED_AT,
     unconditional_update = false,
     strategy = strategy::CSIStorageCapacityStrategy,

@@ -15,6 +15,7 @@ use crate::support::printers;
     object = k8s_openapi::api::storage::v1::StorageClass,
     group = "storage.k8s.io",
     version = "v1",
+    retired("storage.k8s.io/v1beta1"),
     short("sc"),
     cluster,
     returns_deleted_object,

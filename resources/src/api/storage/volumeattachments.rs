@@ -13,6 +13,7 @@ use crate::support::printers;
     object = k8s_openapi::api::storage::v1::VolumeAttachment,
     group = "storage.k8s.io",
     version = "v1",
+    retired("storage.k8s.io/v1beta1", "storage.k8s.io/v1alpha1"),
     cluster,
     status,
     returns_deleted_object,

@@ -11,6 +11,7 @@ use registry_derive::Resource;
     object = k8s_openapi::api::storage::v1::VolumeAttributesClass,
     group = "storage.k8s.io",
     version = "v1",
+    retired("storage.k8s.io/v1alpha1"),
     introduced = "1.34",
     short("vac"),
     cluster,

@@ -19,6 +19,7 @@ pub(super) const PODS: ResourceDescription = ResourceDescription {
         storage_prefix: "pods",
         lifecycle: Lifecycle { introduced: None, removed: None },
         deprecation: None,
+        retired: &[],
         selectable: &[],
         indexes: &[],
         field_names: &[],
@@ -51,6 +52,7 @@ pub(super) const NODES: ResourceDescription = ResourceDescription {
         storage_prefix: "minions",
         lifecycle: Lifecycle { introduced: None, removed: None },
         deprecation: None,
+        retired: &[],
         declared_at: "src/nodes.rs:3",
         ..PODS.properties
     },

@@ -12,9 +12,6 @@ use resource_views::apiextensions::v1::{
 use resource_views::slot::Fields;
 use serde_json::{Value, json};
 
-/// The versions in which definitions may be stored although they are not served.
-pub(super) const VERSIONS: &[&str] = &["v1beta1"];
-
 /// The fields of the spec that all versions share, and their names in each version of `v1`.
 const SHARED: [(&str, &str); 4] = [
     ("subresources", "subresources"),

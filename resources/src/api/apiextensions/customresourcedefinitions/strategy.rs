@@ -3,7 +3,6 @@
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
-use registry_core::budget::{Budget, Exhausted};
 use registry_core::resource::ObjectStrategy;
 use resource_views::apiextensions::v1::{CustomResourceDefinition, CustomResourceDefinitionMut};
 use serde_json::Value;
@@ -12,7 +11,7 @@ use crate::support::defaulting;
 
 use super::conditions::{self, StatusChange};
 use super::view::{self, Spec};
-use super::{defaults, formats, retired, validation};
+use super::{defaults, formats, validation};
 
 /// Defaults, preparation and validation of definitions.
 pub(super) struct DefinitionStrategy;
@@ -25,14 +24,6 @@ impl ObjectStrategy for DefinitionStrategy {
 
     fn apply_defaults(&self, object: &mut Object) {
         defaults::apply(object);
-    }
-
-    fn retired_versions(&self) -> &'static [&'static str] {
-        retired::VERSIONS
-    }
-
-    fn renew(&self, object: &mut Object, budget: &Budget) -> Result<(), Exhausted> {
-        retired::renew(object, budget)
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {

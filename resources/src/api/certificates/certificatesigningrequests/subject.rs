@@ -1,5 +1,8 @@
 //! The user and the groups that a request asks a certificate for.
 
+use x509_parser::certification_request::X509CertificationRequest;
+use x509_parser::extensions::{GeneralName, ParsedExtension};
+
 use crate::api::certificates::pem;
 
 /// The subject of a requested certificate.
@@ -9,6 +12,10 @@ pub(crate) struct Subject {
     pub(crate) common_name: String,
     /// The groups of that user.
     pub(crate) organizations: Vec<String>,
+    /// Whether the certificate is for names or addresses of hosts too.
+    pub(crate) has_hosts: bool,
+    /// Whether it is for mail addresses or URIs too.
+    pub(crate) has_other_names: bool,
 }
 
 /// Error of a request without a subject that can be read. The texts are Go's.
@@ -37,9 +44,27 @@ pub(crate) fn subject_of(text: &[u8]) -> Result<Subject, SubjectError> {
             common_name = read(name)?;
         }
         let organizations = subject.iter_organization().map(read).collect::<Result<_, _>>()?;
-        Ok(Subject { common_name, organizations })
+        let has = |wanted: fn(&GeneralName<'_>) -> bool| alternative_names(request).any(wanted);
+        Ok(Subject {
+            common_name,
+            organizations,
+            has_hosts: has(|name| matches!(name, GeneralName::DNSName(_) | GeneralName::IPAddress(_))),
+            has_other_names: has(|name| matches!(name, GeneralName::RFC822Name(_) | GeneralName::URI(_))),
+        })
     })
     .map_err(SubjectError::NoRequest)?
+}
+
+/// Returns the other names that a request asks a certificate for.
+fn alternative_names<'r>(
+    request: &'r X509CertificationRequest<'_>,
+) -> impl Iterator<Item = &'r GeneralName<'r>> {
+    let extensions = request.requested_extensions().into_iter().flatten();
+    let names = extensions.filter_map(|extension| match extension {
+        ParsedExtension::SubjectAlternativeName(names) => Some(&names.general_names),
+        _ => None,
+    });
+    names.flatten()
 }
 
 #[cfg(test)]

@@ -14,7 +14,8 @@ use crate::api::certificates::{pem, signers};
 
 /// Minimum requested duration of a certificate.
 const LEAST_SECONDS: i64 = 600;
-const LEGACY_SIGNER: &str = "kubernetes.io/legacy-unknown";
+/// The signer of requests of `v1beta1` that name none.
+pub(super) const LEGACY_SIGNER: &str = "kubernetes.io/legacy-unknown";
 /// The known key usages.
 const USAGES: [&str; 23] = [
     "any",

@@ -22,7 +22,7 @@ pub(super) struct PodGroupStrategy;
 
 impl ObjectStrategy for PodGroupStrategy {
     fn gated_fields(&self) -> Vec<GatedField> {
-        pod_group::gated_fields("spec")
+        pod_group::gated_fields("spec", GatedField::unsupported("schedulingConstraints"))
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {

@@ -17,7 +17,8 @@ pub(super) struct WorkloadStrategy;
 
 impl ObjectStrategy for WorkloadStrategy {
     fn gated_fields(&self) -> Vec<GatedField> {
-        pod_group::gated_fields("spec.podGroupTemplates.*")
+        let constraints = GatedField::unsupported("schedulingConstraints").null_if_absent();
+        pod_group::gated_fields("spec.podGroupTemplates.*", constraints)
     }
 
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {

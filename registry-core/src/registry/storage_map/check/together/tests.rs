@@ -15,6 +15,7 @@ const SHIPS: ResourceDescription = ResourceDescription {
         storage_prefix: "sea.example.dev/ships",
         lifecycle: Lifecycle { introduced: None, removed: None },
         deprecation: None,
+        retired: &[],
         declared_at: "src/ship.rs:3",
         ..PODS.properties
     },

@@ -1,0 +1,571 @@
+//! Tests of objects that older servers stored in versions that are not served any more.
+
+use std::path::PathBuf;
+
+use registry_core::codec::protobuf;
+use registry_core::resource::{Resource, Versions};
+use registry_core::schema::Schema;
+use registry_core::storage::{AttributesOf as _, CanonicalForm};
+use serde_json::{Value, json};
+
+use super::admissionregistration::mutatingwebhookconfigurations::MutatingWebhookConfigurations;
+use super::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies;
+use super::admissionregistration::validatingwebhookconfigurations::ValidatingWebhookConfigurations;
+use super::apps::daemonsets::DaemonSets;
+use super::apps::deployments::Deployments;
+use super::apps::replicasets::ReplicaSets;
+use super::apps::statefulsets::StatefulSets;
+use super::batch::cronjobs::CronJobs;
+use super::certificates::certificatesigningrequests::CertificateSigningRequests;
+use super::core::events::Events;
+use super::discovery::endpointslices::EndpointSlices;
+use super::events::events_v1::EventsV1;
+use super::flowcontrol::flowschemas::FlowSchemas;
+use super::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
+use super::networking::ingresses::Ingresses;
+use super::networking::networkpolicies::NetworkPolicies;
+use super::node::runtimeclasses::RuntimeClasses;
+use super::policy::poddisruptionbudgets::PodDisruptionBudgets;
+use super::rbac::clusterrolebindings::ClusterRoleBindings;
+use super::rbac::clusterroles::ClusterRoles;
+use super::storage::csidrivers::CSIDrivers;
+use crate::STORAGE_MAP;
+
+/// The kinds that Kubernetes 1.36 decodes in each version that it does not serve by default.
+const DECODED: &[(&str, &[&str])] = &[
+    (
+        "admissionregistration.k8s.io/v1alpha1",
+        &[
+            "MutatingAdmissionPolicy",
+            "MutatingAdmissionPolicyBinding",
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
+        ],
+    ),
+    (
+        "admissionregistration.k8s.io/v1beta1",
+        &[
+            "MutatingAdmissionPolicy",
+            "MutatingAdmissionPolicyBinding",
+            "MutatingWebhookConfiguration",
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
+            "ValidatingWebhookConfiguration",
+        ],
+    ),
+    ("apiextensions.k8s.io/v1beta1", &["CustomResourceDefinition"]),
+    ("apiregistration.k8s.io/v1beta1", &["APIService"]),
+    ("apps/v1beta1", &["ControllerRevision", "Deployment", "StatefulSet"]),
+    ("apps/v1beta2", &["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"]),
+    ("autoscaling/v1", &["HorizontalPodAutoscaler"]),
+    ("batch/v1beta1", &["CronJob"]),
+    ("certificates.k8s.io/v1alpha1", &["ClusterTrustBundle"]),
+    (
+        "certificates.k8s.io/v1beta1",
+        &["CertificateSigningRequest", "ClusterTrustBundle", "PodCertificateRequest"],
+    ),
+    ("coordination.k8s.io/v1alpha2", &["LeaseCandidate"]),
+    ("coordination.k8s.io/v1beta1", &["Lease", "LeaseCandidate"]),
+    ("discovery.k8s.io/v1beta1", &["EndpointSlice"]),
+    ("events.k8s.io/v1beta1", &["Event"]),
+    ("extensions/v1beta1", &["DaemonSet", "Deployment", "Ingress", "NetworkPolicy", "ReplicaSet"]),
+    ("flowcontrol.apiserver.k8s.io/v1beta1", &["FlowSchema", "PriorityLevelConfiguration"]),
+    ("flowcontrol.apiserver.k8s.io/v1beta2", &["FlowSchema", "PriorityLevelConfiguration"]),
+    ("flowcontrol.apiserver.k8s.io/v1beta3", &["FlowSchema", "PriorityLevelConfiguration"]),
+    ("networking.k8s.io/v1beta1", &["IPAddress", "Ingress", "IngressClass", "ServiceCIDR"]),
+    ("node.k8s.io/v1alpha1", &["RuntimeClass"]),
+    ("node.k8s.io/v1beta1", &["RuntimeClass"]),
+    ("policy/v1beta1", &["PodDisruptionBudget"]),
+    ("rbac.authorization.k8s.io/v1alpha1", &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]),
+    ("rbac.authorization.k8s.io/v1beta1", &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]),
+    ("resource.k8s.io/v1alpha3", &["DeviceTaintRule", "ResourcePoolStatusRequest"]),
+    ("resource.k8s.io/v1beta1", &["DeviceClass", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"]),
+    (
+        "resource.k8s.io/v1beta2",
+        &["DeviceClass", "DeviceTaintRule", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice"],
+    ),
+    ("scheduling.k8s.io/v1alpha2", &["PodGroup", "Workload"]),
+    ("scheduling.k8s.io/v1beta1", &["PriorityClass"]),
+    ("storage.k8s.io/v1alpha1", &["CSIStorageCapacity", "VolumeAttachment", "VolumeAttributesClass"]),
+    (
+        "storage.k8s.io/v1beta1",
+        &[
+            "CSIDriver",
+            "CSINode",
+            "CSIStorageCapacity",
+            "StorageClass",
+            "VolumeAttachment",
+            "VolumeAttributesClass",
+        ],
+    ),
+];
+
+/// Returns the versions of a kind, given the resource that is stored.
+fn versions<R: Resource>() -> Versions {
+    Versions::only(R::TYPE.instantiate())
+}
+
+fn events() -> Versions {
+    Versions::new(Events::TYPE.instantiate(), [EventsV1::TYPE.instantiate()])
+}
+
+/// Returns the object that a server reads in place of a stored value.
+fn read(versions: &Versions, stored: &[u8]) -> Result<Value, String> {
+    match versions.canonical(stored).map_err(|error| error.to_string())? {
+        CanonicalForm::Other(bytes) => Ok(serde_json::from_slice(&bytes).unwrap()),
+        CanonicalForm::Same | CanonicalForm::Awaited(_) => Err("it is read as it is".to_owned()),
+    }
+}
+
+/// Returns an object as kube-apiserver stores it as JSON.
+fn as_json(object: &Value) -> Vec<u8> {
+    format!("{object}\n").into_bytes()
+}
+
+/// Returns an object as kube-apiserver stores it as protobuf, by the message of its own version.
+fn as_protobuf(versions: &Versions, object: &Value) -> Vec<u8> {
+    let (api_version, kind) = (object["apiVersion"].as_str().unwrap(), object["kind"].as_str().unwrap());
+    let schema = schema(versions, api_version, kind);
+    let mut object = object.clone();
+    let mut issues = Vec::new();
+    schema.conform(&mut object, &mut issues).unwrap();
+    assert_eq!(issues, [], "fields of {api_version} {kind}");
+    protobuf::encode(&object, &schema, api_version, kind).unwrap().to_vec()
+}
+
+/// Returns the schema of a version: its own, or that of the version with the same messages.
+fn schema(versions: &Versions, api_version: &str, kind: &str) -> Schema {
+    let hub = versions.hub().schema();
+    let own = hub.table().schema_of(api_version, kind);
+    let spoke = || hub.table().schema_of(&api_version.replace("v1beta1", "v1"), kind);
+    own.or_else(spoke).unwrap_or(hub)
+}
+
+/// Checks that a value has all that is expected of it; null stands for an absent field.
+fn check(found: &Value, expected: &Value, path: &str) {
+    match (found, expected) {
+        (Value::Object(found), Value::Object(expected)) => {
+            for (name, expected) in expected {
+                check(found.get(name).unwrap_or(&Value::Null), expected, &format!("{path}.{name}"));
+            }
+        }
+        (Value::Array(found), Value::Array(expected)) => {
+            assert_eq!(found.len(), expected.len(), "{path}");
+            for (place, (found, expected)) in found.iter().zip(expected).enumerate() {
+                check(found, expected, &format!("{path}[{place}]"));
+            }
+        }
+        _ => assert_eq!(found, expected, "{path}"),
+    }
+}
+
+/// Reads an object of a retired version from both encodings.
+fn check_read(versions: &Versions, api_version: &str, fields: &Value, expected: &Value) {
+    let hub = versions.hub();
+    let mut object = json!({ "kind": hub.kind.kind, "apiVersion": api_version, "metadata": { "name": "a" } });
+    for (name, value) in fields.as_object().unwrap() {
+        object[name] = value.clone();
+    }
+    let found = read(versions, &as_json(&object)).unwrap();
+    let title = format!("{api_version} {}", hub.kind.kind);
+    assert_eq!(found["apiVersion"], hub.group_version().api_version(), "{title}");
+    check(&found, expected, &title);
+    assert_eq!(read(versions, &as_protobuf(versions, &object)).unwrap(), found, "{title} as protobuf");
+}
+
+#[test]
+fn every_version_that_kubernetes_decodes_is_read() {
+    let declared = || {
+        let entries = STORAGE_MAP.versions.iter().flat_map(|version| version.entries);
+        entries.map(|entry| entry.resource)
+    };
+    for (api_version, kinds) in DECODED {
+        for kind in *kinds {
+            let is_known = declared().any(|resource| {
+                let served = resource.group_version().api_version() == *api_version;
+                let retired = resource.retired.iter().any(|retired| retired.api_version == *api_version);
+                resource.kind.kind == *kind && (served || retired)
+            });
+            assert!(is_known, "{api_version} {kind}");
+        }
+    }
+    for resource in declared() {
+        for retired in resource.retired {
+            let kinds = DECODED.iter().filter(|(api_version, _)| *api_version == retired.api_version);
+            let is_decoded = kinds.flat_map(|(_, kinds)| *kinds).any(|kind| *kind == resource.kind.kind);
+            assert!(is_decoded, "{} {}", retired.api_version, resource.kind.kind);
+        }
+    }
+}
+
+#[test]
+fn versions_with_the_same_fields_are_read_as_they_are() {
+    let rules =
+        json!([{ "verbs": ["get"], "apiGroups": [""], "resources": ["pods"], "resourceNames": ["a"] }]);
+    for (versions, api_version, fields, expected) in [
+        (
+            versions::<FlowSchemas>(),
+            "flowcontrol.apiserver.k8s.io/v1beta3",
+            json!({ "spec": { "priorityLevelConfiguration": { "name": "p" }, "matchingPrecedence": 0 } }),
+            json!({ "spec": { "priorityLevelConfiguration": { "name": "p" }, "matchingPrecedence": 1000 } }),
+        ),
+        (
+            versions::<CronJobs>(),
+            "batch/v1beta1",
+            json!({ "spec": { "schedule": "@daily", "jobTemplate": { "spec": { "template": {
+                "spec": { "containers": [{ "name": "c", "image": "i" }], "restartPolicy": "Never" },
+            }}}}}),
+            json!({ "spec": { "schedule": "@daily", "suspend": false, "failedJobsHistoryLimit": 1,
+                "jobTemplate": { "spec": { "template": { "spec": { "containers": [{ "image": "i" }] } } } },
+            }}),
+        ),
+        (
+            versions::<ClusterRoles>(),
+            "rbac.authorization.k8s.io/v1alpha1",
+            json!({ "rules": rules }),
+            json!({ "rules": rules }),
+        ),
+        (
+            versions::<CSIDrivers>(),
+            "storage.k8s.io/v1beta1",
+            json!({ "spec": { "podInfoOnMount": true } }),
+            json!({ "spec": { "podInfoOnMount": true, "attachRequired": true, "volumeLifecycleModes": ["Persistent"] } }),
+        ),
+        (
+            versions::<ValidatingAdmissionPolicies>(),
+            "admissionregistration.k8s.io/v1alpha1",
+            json!({ "spec": { "validations": [{ "expression": "true" }] } }),
+            json!({ "spec": { "validations": [{ "expression": "true" }], "failurePolicy": "Fail" } }),
+        ),
+        (
+            versions::<NetworkPolicies>(),
+            "extensions/v1beta1",
+            json!({ "spec": { "podSelector": {}, "ingress": [{ "ports": [{ "port": 80 }] }] } }),
+            json!({ "spec": { "podSelector": {}, "policyTypes": ["Ingress"],
+                "ingress": [{ "ports": [{ "port": 80, "protocol": "TCP" }], "from": null }], "egress": null,
+            }}),
+        ),
+        (
+            events(),
+            "events.k8s.io/v1beta1",
+            json!({ "note": "n", "regarding": { "name": "p" }, "reportingController": "c", "deprecatedCount": 2 }),
+            json!({ "message": "n", "involvedObject": { "name": "p" }, "reportingComponent": "c", "count": 2, "note": null }),
+        ),
+    ] {
+        check_read(&versions, api_version, &fields, &expected);
+    }
+}
+
+/// Returns the fields of a workload of one container, with other fields of its spec.
+fn workload(spec: &Value) -> Value {
+    let template = json!({
+        "metadata": { "labels": { "app": "a" } }, "spec": { "containers": [{ "name": "c", "image": "i" }] },
+    });
+    let mut whole = json!({ "template": template });
+    for (name, value) in spec.as_object().unwrap() {
+        whole[name] = value.clone();
+    }
+    json!({ "spec": whole })
+}
+
+#[test]
+fn workloads_have_the_defaults_of_their_version() {
+    let labels = json!({ "app": "a" });
+    let like_template = json!({ "matchLabels": labels });
+    let rollback = "deprecated.deployment.rollback.to";
+    let generation = "deprecated.daemonset.template.generation";
+    let rolling = |amount: &Value| json!({ "type": "RollingUpdate", "rollingUpdate": { "maxSurge": amount, "maxUnavailable": amount } });
+    for (versions, api_version, spec, expected) in [
+        (
+            versions::<Deployments>(),
+            "extensions/v1beta1",
+            json!({ "rollbackTo": { "revision": 3 } }),
+            json!({ "metadata": { "labels": labels, "annotations": { rollback: "3" } }, "spec": {
+                "selector": like_template, "strategy": rolling(&json!(1)), "progressDeadlineSeconds": 2_147_483_647,
+                "revisionHistoryLimit": 2_147_483_647, "replicas": 1, "rollbackTo": null,
+            }}),
+        ),
+        (
+            versions::<Deployments>(),
+            "extensions/v1beta1",
+            json!({ "strategy": { "type": "Recreate" }, "selector": { "matchLabels": { "b": "c" } }, "rollbackTo": {} }),
+            json!({ "metadata": { "annotations": { rollback: "0" } }, "spec": {
+                "selector": { "matchLabels": { "app": null, "b": "c" } }, "strategy": { "type": "Recreate", "rollingUpdate": null },
+            }}),
+        ),
+        (
+            versions::<Deployments>(),
+            "apps/v1beta1",
+            json!({}),
+            json!({ "metadata": { "labels": labels, "annotations": null }, "spec": {
+                "selector": like_template, "strategy": rolling(&json!("25%")), "progressDeadlineSeconds": 600,
+                "revisionHistoryLimit": 2,
+            }}),
+        ),
+        (
+            versions::<Deployments>(),
+            "apps/v1beta2",
+            json!({ "selector": like_template }),
+            json!({ "metadata": { "labels": null }, "spec": { "revisionHistoryLimit": 10 } }),
+        ),
+        (
+            versions::<ReplicaSets>(),
+            "extensions/v1beta1",
+            json!({}),
+            json!({ "metadata": { "labels": labels }, "spec": { "selector": like_template, "replicas": 1 } }),
+        ),
+        (
+            versions::<DaemonSets>(),
+            "extensions/v1beta1",
+            json!({ "templateGeneration": 4 }),
+            json!({ "metadata": { "annotations": { generation: "4" } }, "spec": {
+                "updateStrategy": { "type": "OnDelete", "rollingUpdate": null }, "templateGeneration": null, "selector": like_template,
+            }}),
+        ),
+        (
+            versions::<DaemonSets>(),
+            "apps/v1beta2",
+            json!({ "selector": like_template }),
+            json!({ "metadata": { "annotations": { generation: "0" } }, "spec": { "updateStrategy": { "type": "RollingUpdate" } } }),
+        ),
+        (
+            versions::<StatefulSets>(),
+            "apps/v1beta1",
+            json!({ "serviceName": "s" }),
+            json!({ "metadata": { "labels": labels }, "spec": {
+                "selector": like_template, "updateStrategy": { "type": "OnDelete", "rollingUpdate": null }, "serviceName": "s",
+            }}),
+        ),
+    ] {
+        check_read(&versions, api_version, &workload(&spec), &expected);
+    }
+}
+
+#[test]
+fn fields_with_other_names_are_moved() {
+    let level = |limited: &Value| json!({ "spec": { "type": "Limited", "limited": limited } });
+    let zero = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
+    let mut kept = level(&json!({ "nominalConcurrencyShares": 0 }));
+    kept["metadata"] = json!({ "name": "a", "annotations": { zero: "" } });
+    let endpoint = json!({ "addresses": ["10.0.0.1"], "nodeName": "n", "topology": {
+        "topology.kubernetes.io/zone": "z", "kubernetes.io/hostname": "n", "rack": "r",
+    }});
+    let other_host = json!({ "addresses": ["10.0.0.2"], "topology": { "kubernetes.io/hostname": "m" }, "hints": { "forZones": [{ "name": "z" }] } });
+    for (versions, api_version, fields, expected) in [
+        (
+            versions::<PriorityLevelConfigurations>(),
+            "flowcontrol.apiserver.k8s.io/v1beta1",
+            level(&json!({ "assuredConcurrencyShares": 7 })),
+            level(
+                &json!({ "assuredConcurrencyShares": null, "nominalConcurrencyShares": 7, "lendablePercent": 0 }),
+            ),
+        ),
+        (
+            versions::<PriorityLevelConfigurations>(),
+            "flowcontrol.apiserver.k8s.io/v1beta2",
+            level(&json!({ "assuredConcurrencyShares": 0 })),
+            level(&json!({ "nominalConcurrencyShares": 30 })),
+        ),
+        (
+            versions::<PriorityLevelConfigurations>(),
+            "flowcontrol.apiserver.k8s.io/v1beta3",
+            level(&json!({ "nominalConcurrencyShares": 0 })),
+            level(&json!({ "nominalConcurrencyShares": 30 })),
+        ),
+        (
+            versions::<PriorityLevelConfigurations>(),
+            "flowcontrol.apiserver.k8s.io/v1beta3",
+            kept,
+            json!({ "metadata": { "annotations": null }, "spec": { "limited": { "nominalConcurrencyShares": 0 } } }),
+        ),
+        (
+            versions::<EndpointSlices>(),
+            "discovery.k8s.io/v1beta1",
+            json!({ "addressType": "IPv4", "endpoints": [endpoint, other_host], "ports": [{ "port": 80 }] }),
+            json!({ "ports": [{ "name": "", "protocol": "TCP" }], "endpoints": [
+                { "nodeName": "n", "zone": "z", "topology": null, "deprecatedTopology": { "rack": "r", "kubernetes.io/hostname": null } },
+                { "zone": null, "deprecatedTopology": { "kubernetes.io/hostname": "m" }, "hints": { "forZones": [{ "name": "z" }] } },
+            ]}),
+        ),
+        (
+            versions::<RuntimeClasses>(),
+            "node.k8s.io/v1alpha1",
+            json!({ "spec": { "runtimeHandler": "h", "overhead": { "podFixed": { "cpu": "1" } } } }),
+            json!({ "handler": "h", "overhead": { "podFixed": { "cpu": "1" } }, "scheduling": null, "spec": null }),
+        ),
+        (
+            versions::<ClusterRoleBindings>(),
+            "rbac.authorization.k8s.io/v1alpha1",
+            json!({ "roleRef": { "kind": "ClusterRole", "name": "r" }, "subjects": [
+                { "kind": "User", "name": "*" }, { "kind": "User", "name": "u", "apiVersion": "old/v1" },
+                { "kind": "ServiceAccount", "name": "s", "namespace": "n", "apiVersion": "v1" },
+                { "kind": "Robot", "name": "r", "apiVersion": "example.com/v1" },
+            ]}),
+            json!({ "roleRef": { "apiGroup": "rbac.authorization.k8s.io" }, "subjects": [
+                { "kind": "Group", "name": "system:authenticated", "apiGroup": "rbac.authorization.k8s.io", "apiVersion": null },
+                { "kind": "User", "name": "u", "apiGroup": "rbac.authorization.k8s.io" },
+                { "kind": "ServiceAccount", "apiGroup": null, "apiVersion": null },
+                { "kind": "Robot", "apiGroup": "example.com" },
+            ]}),
+        ),
+    ] {
+        check_read(&versions, api_version, &fields, &expected);
+    }
+}
+
+#[test]
+fn backends_of_ingresses_name_services() {
+    let fields = json!({ "spec": {
+        "backend": { "serviceName": "d", "servicePort": 80 },
+        "rules": [{ "host": "h", "http": { "paths": [
+            { "path": "/a", "backend": { "serviceName": "s", "servicePort": "web" } },
+            { "pathType": "Exact", "backend": { "servicePort": 0, "resource": { "kind": "K", "name": "n" } } },
+        ]}}, { "host": "none" }],
+    }});
+    let expected = json!({ "spec": {
+        "backend": null, "defaultBackend": { "service": { "name": "d", "port": { "number": 80 } } },
+        "rules": [{ "http": { "paths": [
+            { "path": "/a", "pathType": "ImplementationSpecific",
+              "backend": { "service": { "name": "s", "port": { "name": "web" } }, "serviceName": null, "servicePort": null } },
+            { "pathType": "Exact", "backend": { "service": null, "resource": { "kind": "K" }, "servicePort": null } },
+        ]}}, { "host": "none" }],
+    }});
+    for api_version in ["extensions/v1beta1", "networking.k8s.io/v1beta1"] {
+        check_read(&versions::<Ingresses>(), api_version, &fields, &expected);
+    }
+}
+
+#[test]
+fn an_empty_selector_of_a_budget_selects_no_pods() {
+    let label = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match";
+    let requirement = |operator: &str| json!({ "key": label, "operator": operator });
+    let own = json!({ "key": "k", "operator": "Exists" });
+    for (selector, expected) in [
+        (json!({}), json!({ "matchExpressions": [requirement("Exists")] })),
+        (json!({ "matchExpressions": [requirement("DoesNotExist")] }), json!({ "matchExpressions": null })),
+        (json!({ "matchExpressions": [requirement("Exists"), own] }), json!({ "matchExpressions": [own] })),
+        (
+            json!({ "matchLabels": { "a": "b" } }),
+            json!({ "matchLabels": { "a": "b" }, "matchExpressions": null }),
+        ),
+        (Value::Null, Value::Null),
+    ] {
+        let [fields, expected] =
+            [selector, expected].map(|selector| json!({ "spec": { "selector": selector } }));
+        check_read(&versions::<PodDisruptionBudgets>(), "policy/v1beta1", &fields, &expected);
+    }
+}
+
+#[test]
+fn webhooks_have_the_defaults_of_their_version() {
+    let fields = json!({ "webhooks": [{ "name": "a.b.c", "clientConfig": { "url": "https://x" } }] });
+    let expected = json!({ "webhooks": [{
+        "failurePolicy": "Ignore", "matchPolicy": "Exact", "sideEffects": "Unknown", "timeoutSeconds": 30,
+        "admissionReviewVersions": ["v1beta1"],
+    }]});
+    for versions in
+        [versions::<ValidatingWebhookConfigurations>(), versions::<MutatingWebhookConfigurations>()]
+    {
+        check_read(&versions, "admissionregistration.k8s.io/v1beta1", &fields, &expected);
+    }
+}
+
+/// Returns a PEM request in base64, for a certificate of a node with these names.
+fn request(node: &str, names: &[&str]) -> String {
+    use base64::Engine as _;
+    use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair};
+    let mut params =
+        CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()).unwrap();
+    params.distinguished_name = DistinguishedName::new();
+    params.distinguished_name.push(DnType::CommonName, node);
+    params.distinguished_name.push(DnType::OrganizationName, "system:nodes");
+    let text = params.serialize_request(&KeyPair::generate().unwrap()).unwrap().pem().unwrap();
+    base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+#[test]
+fn signers_of_requests_are_found_by_what_is_requested() {
+    let client = json!(["digital signature", "key encipherment", "client auth"]);
+    let serving = json!(["server auth", "digital signature"]);
+    let node = "system:node:a";
+    for (request, usages, signer) in [
+        (request(node, &[]), &client, "kubernetes.io/kube-apiserver-client-kubelet"),
+        (request(node, &["a.example.com"]), &serving, "kubernetes.io/kubelet-serving"),
+        (request(node, &[]), &serving, "kubernetes.io/legacy-unknown"),
+        (request(node, &["a.example.com"]), &client, "kubernetes.io/legacy-unknown"),
+        (request("ada", &[]), &client, "kubernetes.io/legacy-unknown"),
+        (request(node, &[]), &Value::Null, "kubernetes.io/legacy-unknown"),
+        ("YQ==".to_owned(), &client, "kubernetes.io/legacy-unknown"),
+    ] {
+        let fields = json!({
+            "spec": { "request": request, "usages": usages }, "status": { "conditions": [{ "type": "Approved" }] },
+        });
+        let usages =
+            if usages.is_null() { &json!(["digital signature", "key encipherment"]) } else { usages };
+        let expected = json!({
+            "spec": { "signerName": signer, "usages": usages },
+            "status": { "conditions": [{ "type": "Approved", "status": "True" }] },
+        });
+        check_read(
+            &versions::<CertificateSigningRequests>(),
+            "certificates.k8s.io/v1beta1",
+            &fields,
+            &expected,
+        );
+    }
+}
+
+#[test]
+fn malformed_objects_and_unknown_versions_are_errors_of_the_object() {
+    let ingresses = versions::<Ingresses>();
+    let object = |api_version: &str, spec: Value| json!({ "kind": "Ingress", "apiVersion": api_version, "metadata": { "name": "a" }, "spec": spec });
+    for api_version in ["networking.k8s.io/v1alpha1", "extensions/v1", "v1", ""] {
+        let reason = format!("no kind \"Ingress\" is registered for version \"{api_version}\"");
+        let object = object(api_version, json!({}));
+        assert_eq!(read(&ingresses, &as_json(&object)).unwrap_err(), reason);
+        // Without the line feed of kube-apiserver, and with its fields in another order.
+        assert_eq!(read(&ingresses, object.to_string().as_bytes()).unwrap_err(), reason);
+        let message = protobuf::envelope(api_version, "Ingress", &[]);
+        assert_eq!(read(&ingresses, &message).unwrap_err(), reason);
+    }
+    let other = protobuf::envelope("extensions/v1beta1", "DaemonSets", &[]);
+    assert!(read(&ingresses, &other).unwrap_err().contains("no kind \"DaemonSets\" is registered"));
+    for spec in [
+        json!(7),
+        json!({ "backend": [] }),
+        json!({ "rules": [{ "http": { "paths": [{ "backend": 1 }] } }] }),
+    ] {
+        let error = read(&ingresses, &as_json(&object("extensions/v1beta1", spec))).unwrap_err();
+        assert!(error.contains("cannot unmarshal"), "{error}");
+    }
+    read(&ingresses, &as_json(&object("extensions/v1beta1", Value::Null))).unwrap();
+}
+
+/// Reads Kubernetes' own objects, in which every field has a value. The directory `ORLOP_UPSTREAM` has them.
+#[test]
+fn objects_of_upstream_are_read_alike_from_both_encodings() {
+    let Some(upstream) = std::env::var_os("ORLOP_UPSTREAM").map(PathBuf::from) else { return };
+    let mut checked = 0;
+    for entry in STORAGE_MAP.versions.iter().flat_map(|version| version.entries) {
+        if entry.subresource.is_some() || entry.resource.retired.is_empty() {
+            continue;
+        }
+        let resource = entry.resource.instantiate();
+        let versions = match &resource.hub {
+            Some(conversion) => Versions::new(conversion.hub.clone(), [resource.clone()]),
+            None => Versions::only(resource.clone()),
+        };
+        for retired in entry.resource.retired {
+            let name = format!("{}.{}", retired.api_version.replace('/', "."), resource.kind.kind);
+            let Ok(json) = std::fs::read(upstream.join(format!("testdata/{name}.json"))) else { continue };
+            let message = std::fs::read(upstream.join(format!("testdata/{name}.pb"))).unwrap();
+            let mut object: Value = serde_json::from_slice(&json).unwrap();
+            object["apiVersion"] = retired.api_version.into();
+            object["kind"] = resource.kind.kind.into();
+            let found = read(&versions, &as_json(&object)).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(read(&versions, &message).unwrap(), found, "{name}");
+            checked += 1;
+        }
+    }
+    assert!(checked >= 15, "only {checked} objects were checked");
+}
