@@ -35,7 +35,9 @@ pub(super) fn request_object(call: &Call<'_>, object: &Object) {
 /// means, or else as text.
 pub(super) fn patch(call: &Call<'_>, patch: &Bytes, decode: impl FnOnce(&[u8]) -> Option<Value>) {
     let Some(record) = call.context.audit_at(AuditLevel::Request) else { return };
-    let is_json = serde_json::from_slice::<serde::de::IgnoredAny>(patch).is_ok();
+    // What is passed over is not checked for UTF-8.
+    let text = std::str::from_utf8(patch).ok();
+    let is_json = text.is_some_and(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
     let recorded = if is_json {
         patch.clone()
     } else {

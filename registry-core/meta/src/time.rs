@@ -2,6 +2,7 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | [`moment`] | points in time as objects have them |
 //! | [`clock`] | the time of day, which tests can advance |
 //! | [`go_duration`] | durations as Go reads and prints them |
 //! | [`backoff`] | pauses between attempts that fail |
@@ -9,10 +10,11 @@
 pub mod backoff;
 pub mod clock;
 pub mod go_duration;
+pub mod moment;
 
 use jiff::Timestamp;
-use jiff::civil::DateTime;
-use jiff::tz::Offset;
+
+use moment::{Layout, Moment};
 
 /// Length of `2026-01-02T03:04:05`.
 const SECONDS_LENGTH: usize = 19;
@@ -23,19 +25,20 @@ pub fn now() -> String {
 }
 
 /// Formats a time in whole seconds as `metav1.Time`.
-pub fn format_seconds(moment: Timestamp) -> String {
+pub fn format_seconds(moment: impl Into<Moment>) -> String {
     let mut text = String::with_capacity(SECONDS_LENGTH + 1);
-    push_seconds(&mut text, moment);
+    push_seconds(&mut text, moment.into());
     text.push('Z');
     text
 }
 
 /// Formats a time in microseconds as `metav1.MicroTime`.
-pub fn format_microseconds(moment: Timestamp) -> String {
+pub fn format_microseconds(moment: impl Into<Moment>) -> String {
+    let moment = moment.into();
     let mut text = String::with_capacity(SECONDS_LENGTH + 8);
-    let datetime = push_seconds(&mut text, moment);
+    push_seconds(&mut text, moment);
     text.push('.');
-    let microseconds = datetime.subsec_nanosecond() / 1_000;
+    let microseconds = i64::from(moment.subsec_nanosecond() / 1_000);
     push_pair(&mut text, microseconds / 10_000, "");
     push_pair(&mut text, microseconds / 100 % 100, "");
     push_pair(&mut text, microseconds % 100, "Z");
@@ -44,33 +47,29 @@ pub fn format_microseconds(moment: Timestamp) -> String {
 
 /// Appends a time in whole seconds, without its time zone. Every write and every audit event needs such texts, which
 /// the general formatter of `jiff` makes more slowly.
-fn push_seconds(text: &mut String, moment: Timestamp) -> DateTime {
-    let datetime = Offset::UTC.to_datetime(moment);
-    if datetime.year() < 0 {
-        text.push('-');
-    }
-    let year = i32::from(datetime.year()).abs();
-    push_pair(text, year / 100, "");
-    push_pair(text, year % 100, "-");
-    push_pair(text, datetime.month().into(), "-");
-    push_pair(text, datetime.day().into(), "T");
-    push_pair(text, datetime.hour().into(), ":");
-    push_pair(text, datetime.minute().into(), ":");
-    push_pair(text, datetime.second().into(), "");
-    datetime
+fn push_seconds(text: &mut String, moment: Moment) {
+    let civil = moment.civil();
+    push_pair(text, civil.year / 100, "");
+    push_pair(text, civil.year % 100, "-");
+    push_pair(text, civil.month, "-");
+    push_pair(text, civil.day, "T");
+    push_pair(text, civil.hour, ":");
+    push_pair(text, civil.minute, ":");
+    push_pair(text, civil.second, "");
 }
 
 /// Appends a number below 100 with two digits, and what follows it.
-fn push_pair(text: &mut String, number: i32, separator: &str) {
+fn push_pair(text: &mut String, number: i64, separator: &str) {
     const PAIRS: &str = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
     let start = 2 * number.unsigned_abs() as usize;
     text.push_str(PAIRS.get(start..start + 2).unwrap_or_default());
     text.push_str(separator);
 }
 
-/// Parses an RFC 3339 time; `None` if it is malformed.
+/// Parses an RFC 3339 time; `None` if it is malformed. A time of the last hours of the year 9999, which [`Timestamp`]
+/// does not have, is read as its maximum.
 pub fn parse(text: &str) -> Option<Timestamp> {
-    text.parse().ok()
+    Moment::parse(text, Layout::Seconds).ok().map(Moment::to_timestamp)
 }
 
 #[cfg(test)]

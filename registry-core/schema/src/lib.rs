@@ -57,7 +57,7 @@ pub use numbers::FieldNumbers;
 pub use order::FieldOrder;
 pub use quantity::{Quantity, QuantityError};
 pub use structural::StructuralSchema;
-pub use times::{TimeError, canonical_time};
+pub use times::canonical_time;
 pub use types::{FieldRef, ListKind, PatchStrategy, Scalar, SchemaOr, TypeRef, TypeTable};
 pub(crate) use types::{Form, Message, Slot};
 

@@ -6,8 +6,9 @@ use base64::{DecodeError, alphabet};
 use serde_json::{Number, Value};
 
 use super::quantity::Quantity;
-use super::times::{self, TimeError};
+use super::times;
 use super::types::Scalar;
+use registry_meta::time::moment::TimeError;
 
 /// Error of a value that does not match its type.
 pub(super) enum Mismatch {

@@ -160,6 +160,14 @@ fn type_errors_use_the_words_of_gos_decoder() {
              cannot parse \"Z\" as \".000000\"",
         ),
         (json!({"seen": "2020-02-31T00:00:00Z"}), "parsing time \"2020-02-31T00:00:00Z\": day out of range"),
+        (
+            json!({"seen": "0000-01-01T00:00:00+02:00"}),
+            "parsing time \"0000-01-01T00:00:00+02:00\": year out of range",
+        ),
+        (
+            json!({"eventTime": "9999-12-31T23:59:59.000000-00:01"}),
+            "parsing time \"9999-12-31T23:59:59.000000-00:01\": year out of range",
+        ),
         (json!({"seen": 5}), "json: cannot unmarshal number into Go struct field Thing.seen of type string"),
     ] {
         assert_eq!(refusal(&schema, value), message);
@@ -183,6 +191,26 @@ fn scalars_are_written_the_canonical_way() {
         "port": "http",
     }));
     assert_eq!(conformed(&thing(), value).0, canonical);
+    for (seen, event_time, canonical_seen, canonical_event_time) in [
+        (
+            "9999-12-31T23:59:59Z",
+            "9999-12-31T23:59:59.999999Z",
+            "9999-12-31T23:59:59Z",
+            "9999-12-31T23:59:59.999999Z",
+        ),
+        (
+            "2020-01-01T1:00:00,5Z",
+            "2020-01-01T01:00:00,000001Z",
+            "2020-01-01T01:00:00Z",
+            "2020-01-01T01:00:00.000001Z",
+        ),
+    ] {
+        let value = conformed(&thing(), json!({"seen": seen, "eventTime": event_time})).0;
+        assert_eq!(
+            (&value["seen"], &value["eventTime"]),
+            (&canonical_seen.into(), &canonical_event_time.into())
+        );
+    }
 }
 
 #[test]

@@ -74,8 +74,13 @@ impl Messages {
         };
         item.in_encoding(encoding, &self.budget, || {
             let fields = item.fields(self.part)?;
-            protobuf::encode_message(&Value::Object(fields), &self.schema)
-                .map_err(|error| item.unreadable(&error))
+            let message = protobuf::encode_message(&Value::Object(fields), &self.schema);
+            message.map_err(|error| {
+                let failure = item.unreadable(&error);
+                // It fails every list that the object is in, so the operator has to find it.
+                tracing::error!(error = %failure.message, "an object cannot be sent in protobuf");
+                failure
+            })
         })
     }
 

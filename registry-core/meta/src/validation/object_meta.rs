@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::{Object, time};
+use crate::Object;
+use crate::time::moment::{Layout, Moment};
 
 use super::names::{self, NameRule};
 use super::{ErrorList, FieldError, FieldPath};
@@ -292,7 +293,7 @@ fn validate_immutable(
 
 /// Compares times; the same time can be written in several ways.
 fn same_moment(left: &Value, right: &Value) -> bool {
-    let moment = |value: &Value| value.as_str().and_then(time::parse);
+    let moment = |value: &Value| Moment::parse(value.as_str()?, Layout::Seconds).ok();
     matches!((moment(left), moment(right)), (Some(left), Some(right)) if left == right)
 }
 

@@ -96,9 +96,6 @@ pub enum DecodeError {
     /// A value is neither an integer nor a string.
     #[error("impossible IntOrString.Type")]
     IntOrString,
-    /// A time cannot be written in JSON.
-    #[error("{0}: time out of range")]
-    Time(String),
 }
 
 /// Error of a tag or an integer in protobuf.

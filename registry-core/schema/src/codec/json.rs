@@ -17,6 +17,7 @@ use scan::Scanner;
 mod errors;
 mod order;
 pub(super) mod parts;
+mod replacement;
 pub mod scan;
 pub(super) mod words;
 pub(super) mod write;
@@ -26,11 +27,25 @@ pub use order::sort_as_written;
 pub use parts::{PartPaths, Parts};
 pub use write::encode;
 
-/// Decodes a JSON body and records the paths of duplicate fields.
+/// Decodes a JSON body and records the paths of duplicate fields. In strings, bytes that are not UTF-8 and halves of
+/// surrogate pairs are read as U+FFFD, as by Go: clients cut messages in the middle of a character.
 ///
 /// # Errors
-/// Fails if the body is malformed, is not UTF-8, has trailing data, or exceeds a limit.
+/// Fails if the body is malformed, has trailing data, or exceeds a limit.
 pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError> {
+    decode_unicode(bytes, limits).or_else(|error| {
+        let replaced = replacement::replaced(bytes).ok_or(error)?;
+        // What it is made of has been taken, except that a replacement can be longer than what it replaces.
+        limits.take(replaced.len())?;
+        read_noting_duplicates(&replaced, limits.depth)
+    })
+}
+
+/// Decodes a JSON body as [`decode`] does, and refuses strings with text that is not Unicode.
+///
+/// # Errors
+/// As [`decode`], or if a string has bytes that are not UTF-8, or half of a surrogate pair.
+pub(super) fn decode_unicode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError> {
     if let Some(budget) = limits.budget {
         let made = memory::json_bytes(bytes);
         // Nothing is made of a text that nests too deep, however much it would be.
@@ -39,8 +54,12 @@ pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError>
         }
         limits.take(made)?;
     }
+    read_noting_duplicates(bytes, limits.depth)
+}
+
+fn read_noting_duplicates(bytes: &[u8], depth: usize) -> Result<Decoded, DecodeError> {
     let mut duplicates = Duplicates::default();
-    let value = read(bytes, limits.depth, Some(&mut duplicates))?;
+    let value = read(bytes, depth, Some(&mut duplicates))?;
     Ok(Decoded { value, duplicates: duplicates.into_texts() })
 }
 

@@ -23,7 +23,7 @@ mod scalar;
 pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError> {
     // Apply clients send JSON with YAML's content type; the JSON decoder is ten times faster.
     if bytes.trim_ascii_start().starts_with(b"{") {
-        match json::decode(bytes, limits) {
+        match json::decode_unicode(bytes, limits) {
             Ok(decoded) if decoded.duplicates.is_empty() => return Ok(decoded),
             Err(error) if limits.is_exhausted() => return Err(error),
             _ => {}

@@ -96,14 +96,15 @@ impl Store {
     fn grace(&self, context: &RequestContext, object: &mut Object, options: &DeleteOptions) -> Grace {
         let mut options = options.clone();
         options.grace_period_seconds = options.grace_period_seconds.map(positive);
+        let now = Timestamp::now();
         if let Some(ends) = object.deletion_timestamp().map(time::parse) {
             let running = object.deletion_grace_period_seconds().map_or(0, positive);
             return match options.grace_period_seconds {
                 _ if running == 0 => Grace::None,
                 Some(wanted) if wanted < running => {
-                    let ends = ends.unwrap_or_else(Timestamp::now);
-                    set_deletion(object, later(ends, wanted - running), wanted);
-                    Grace::Set(wanted)
+                    let (due, seconds) = shortened(ends.unwrap_or(now), running, wanted, now);
+                    set_deletion(object, due, seconds);
+                    Grace::Set(seconds)
                 }
                 _ => Grace::Running,
             };
@@ -112,7 +113,7 @@ impl Store {
             return Grace::None;
         }
         let seconds = options.grace_period_seconds.unwrap_or_default();
-        set_deletion(object, later(Timestamp::now(), seconds), seconds);
+        set_deletion(object, later(now, seconds), seconds);
         count_deletion(object);
         Grace::Set(seconds)
     }
@@ -178,6 +179,60 @@ fn positive(seconds: i64) -> i64 {
     if seconds < 0 { 1 } else { seconds }
 }
 
+/// Returns the end and the length of a running grace period that becomes shorter. It does not end in the past: if the
+/// new one is over, the object still gets a second, in which the deletion can be seen, unless none was asked for.
+fn shortened(ends: Timestamp, running: i64, wanted: i64, now: Timestamp) -> (Timestamp, i64) {
+    let due = later(later(ends, running.wrapping_neg()), wanted);
+    if due < now { (now, wanted.min(1)) } else { (due, wanted) }
+}
+
+/// Adds seconds to a time. As in Go, a number of seconds is one of nanoseconds in 64 bits, whose overflow wraps around:
+/// no grace period, however long, leads out of the range of times.
 fn later(moment: Timestamp, seconds: i64) -> Timestamp {
-    moment.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(moment)
+    let duration = SignedDuration::from_nanos(seconds.wrapping_mul(1_000_000_000));
+    moment.saturating_add(duration).unwrap_or(moment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::time::moment::{Layout, Moment};
+
+    #[test]
+    fn a_shortened_grace_period_does_not_end_in_the_past() {
+        let at = |second: i64| Timestamp::from_second(1_800_000_000 + second).unwrap();
+        for (ends, running, wanted, now, due, seconds) in [
+            (30, 30, 10, 5, 10, 10),
+            (30, 30, 6, 6, 6, 6),
+            (30, 30, 3, 6, 6, 1),
+            (30, 30, 1, 6, 6, 1),
+            (30, 30, 0, 6, 6, 0),
+            (30, 30, 29, 1000, 1000, 1),
+            // The time it was asked for is rounded down when it is stored.
+            (30, 30, 0, 0, 0, 0),
+        ] {
+            let found = shortened(at(ends), running, wanted, at(now));
+            assert_eq!(found, (at(due), seconds), "{running} to {wanted} after {now} seconds");
+        }
+    }
+
+    #[test]
+    fn no_grace_period_leads_to_a_time_that_cannot_be_read() {
+        let lengths = [i64::MIN, -1, 0, 1, 30, 9_223_372_036, 9_223_372_037, 250_000_000_000, i64::MAX];
+        let now: Timestamp = "2026-11-27T05:11:38.9Z".parse().unwrap();
+        for first in lengths.map(positive) {
+            let begun = later(now, first);
+            for second in lengths.map(positive) {
+                let starts = [begun, Timestamp::MIN, now, Timestamp::MAX];
+                for (due, _) in starts.map(|ends| shortened(ends, first, second, now)) {
+                    assert!(due >= now, "{first}, then {second}");
+                    let text = time::format_seconds(due);
+                    assert!(Moment::parse(&text, Layout::Seconds).is_ok(), "{first}, then {second}: {text}");
+                }
+            }
+            let text = time::format_seconds(begun);
+            assert!(text.as_str() > "1700" && text.as_str() < "2320", "{first}: {text}");
+        }
+        assert_eq!(later(now, i64::MAX), "2026-11-27T05:11:37.9Z".parse().unwrap(), "as Go wraps around");
+    }
 }

@@ -5,6 +5,8 @@ use std::fmt::{self, Write};
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
+use super::replacement::replaced;
+
 /// Maximum total length of the paths that are looked up, in bytes: hostile bodies have many fields below long names.
 /// Errors beyond it are not sorted.
 const MAX_LOOKED_UP_BYTES: usize = 16 * 1024 * 1024;
@@ -19,7 +21,8 @@ pub fn sort_as_written(text: &[u8], complaints: &mut [String]) {
         fields: 0,
         looked_up_bytes: 0,
     };
-    let mut deserializer = serde_json::Deserializer::from_slice(text);
+    let replaced = replaced(text);
+    let mut deserializer = serde_json::Deserializer::from_slice(replaced.as_deref().unwrap_or(text));
     deserializer.disable_recursion_limit();
     let _ = Walk(&mut places).deserialize(&mut deserializer);
     complaints.sort_by_key(|complaint| places.wanted.get(complaint).and_then(|place| place.found));

@@ -81,9 +81,6 @@ fn malformed_bodies_are_refused_in_gos_words() {
     for (text, message) in table {
         assert_eq!(read(text).unwrap_err().to_string(), message, "{text}");
     }
-    assert!(decode(b"\"\xff\"", &Limits::default()).is_err());
-    assert!(decode(b"{\"\xff\":1}", &Limits::default()).is_err());
-    assert!(read(r#""\ud800""#).is_err());
 }
 
 #[test]
@@ -112,4 +109,69 @@ fn a_text_that_nests_too_deep_is_refused_as_such_and_not_as_too_large() {
     let many = format!("[{}[0]]", "[0],".repeat(1_000_000));
     assert_eq!(refused(&many), too_large);
     assert!(!nests_deeper(wide.as_bytes(), 2));
+}
+
+#[test]
+fn text_that_is_not_unicode_is_read_as_by_go() {
+    let replaced: &[(&[u8], &str)] = &[
+        (br#""cut \ud83d""#, "cut \u{fffd}"),
+        (br#""\udcff""#, "\u{fffd}"),
+        (br#""x\uDCFFy""#, "x\u{fffd}y"),
+        (br#""\ud83d\ud83d\ude00""#, "\u{fffd}\u{1f600}"),
+        (br#""\ude00\ud83d""#, "\u{fffd}\u{fffd}"),
+        (br#""\ud83d\n\"\\ud83d""#, "\u{fffd}\n\"\\ud83d"),
+        (br#""\ud83d\\ude00""#, "\u{fffd}\\ude00"),
+        (b"\"x\xff\"", "x\u{fffd}"),
+        // One for each byte: the first two bytes of a character of three, a surrogate in UTF-8, and an overlong slash.
+        (b"\"\xe2\x82\"", "\u{fffd}\u{fffd}"),
+        (b"\"\xe2\x82\xac\xed\xa0\xbd\"", "\u{20ac}\u{fffd}\u{fffd}\u{fffd}"),
+        (b"\"\xc0\xaf\\ud83d\"", "\u{fffd}\u{fffd}\u{fffd}"),
+    ];
+    for (text, expected) in replaced {
+        let shown = String::from_utf8_lossy(text);
+        assert_eq!(decode(text, &Limits::default()).unwrap().value, *expected, "{shown}");
+        // Also in names, and in text that the fast reader leaves to the general one.
+        let field = [b"{ ", *text, b" : [", *text, b"]}"].concat();
+        let value = decode(&field, &Limits::default()).unwrap().value;
+        assert_eq!(value, json!({*expected: [expected]}), "{shown}");
+        assert!(decode_unicode(text, &Limits::default()).is_err(), "{shown}");
+    }
+
+    for text in
+        [r#""\ud83d\ude00""#, r#""\\ud83d""#, r#""\ufffd""#, "\"\u{fffd}\u{20ac}\"", r#"{"a":"\u0041"}"#]
+    {
+        assert_eq!(replacement::replaced(text.as_bytes()), None, "{text}");
+        assert!(read(text).is_ok(), "{text}");
+    }
+
+    // Everything else is refused as ever.
+    for (text, expected) in [
+        (&b"\xff"[..], "invalid character '\u{ff}' looking for beginning of value"),
+        (b"{\"a\":\"\xff\"\xff}", "invalid character '\u{ff}' after object key:value pair"),
+        (br#"{"a":"\ud83d",}"#, "invalid character '}' looking for beginning of object key string"),
+        (br#"{"a":"\ud83d"#, "unexpected end of JSON input"),
+        (br#"{"a":"\ud83"}"#, "invalid character '\"' in string escape code"),
+        (b"\"\xff\t\"", "invalid character '\\t' in string literal"),
+    ] {
+        let error = decode(text, &Limits::default()).unwrap_err().to_string();
+        assert_eq!(error, expected, "{}", String::from_utf8_lossy(text));
+    }
+}
+
+#[test]
+fn replaced_names_are_duplicates_and_take_from_the_budget() {
+    let text = br#"{"a":{"\ud83d":1,"\udc00":2},"b":1,"b":2,"z":"\ud83d"}"#;
+    let decoded = decode(text, &Limits::default()).unwrap();
+    assert_eq!(decoded.value, json!({"a": {"\u{fffd}": 2}, "b": 2, "z": "\u{fffd}"}));
+    let mut complaints = decoded.duplicates;
+    complaints.reverse();
+    sort_as_written(text, &mut complaints);
+    assert_eq!(complaints, ["duplicate field \"a.\u{fffd}\"", "duplicate field \"b\""]);
+
+    let deep = [&b"[".repeat(200)[..], b"\"\xff\"", &b"]".repeat(200)].concat();
+    assert_eq!(decode(&deep, &Limits::default()).unwrap_err().to_string(), "exceeded max depth");
+
+    let hostile = [b"\"", &b"\xff".repeat(100_000)[..], b"\""].concat();
+    let budget = Budget::with_bytes(150_000);
+    assert!(matches!(decode(&hostile, &Limits::within(&budget)), Err(DecodeError::Exhausted(_))));
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use jiff::Timestamp;
+use registry_meta::time::moment::{Layout, Moment};
 use serde_json::{Map, Value};
 
 use crate::{FieldRef, Form, Message, Scalar, SchemaOr, Slot, TypeRef};
@@ -200,16 +200,15 @@ fn time(out: &mut Vec<u8>, scalar: Scalar, value: &Value) -> Written {
     if value.is_null() {
         return Ok(());
     }
-    let moment = text_of(value)?.parse::<Timestamp>();
-    let moment = moment.map_err(|_| EncodeError::new("a time", value))?;
-    // Before 1970, the fraction is negative here but positive in protobuf.
-    let mut seconds = moment.as_second();
-    let mut nanos = moment.subsec_nanosecond();
-    if nanos < 0 {
-        (seconds, nanos) = (seconds - 1, nanos + 1_000_000_000);
-    }
-    let nanos = if scalar == Scalar::Time { 0 } else { nanos / 1000 * 1000 };
-    write_number(out, 1, seconds.cast_unsigned());
+    let text = text_of(value)?;
+    let moment = match Moment::parse(text, Layout::Seconds) {
+        Ok(moment) => moment,
+        // An earlier version of this server stored such times; a whole list must not fail because of one of them.
+        Err(_) if text.starts_with('-') => Moment::MIN,
+        Err(_) => return Err(EncodeError::new("a time", value)),
+    };
+    let nanos = if scalar == Scalar::Time { 0 } else { moment.subsec_nanosecond() / 1000 * 1000 };
+    write_number(out, 1, moment.as_second().cast_unsigned());
     write_key(out, 2, WireType::Varint);
     write_varint(out, i64::from(nanos).cast_unsigned());
     Ok(())

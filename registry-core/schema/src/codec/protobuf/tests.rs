@@ -119,13 +119,59 @@ fn messages_of_other_encoders_are_read() {
         (&[0xa3, 6], "unexpected EOF"),
         (&[0x5a, 2, 8, 7], "impossible IntOrString.Type"),
         (&[0x42, 11, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x10], "unexpected EOF"),
-        (&[0x7a, 7, 8, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], "time: time out of range"),
         (&[0x71, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f], "json: unsupported value: inf"),
     ] {
         assert_eq!(read(hostile).unwrap_err().to_string(), why, "{hostile:x?}");
     }
     assert!(read(&[0x6a, 3, 0x0a, 1, b'{']).is_err(), "raw JSON that is none");
     assert!(read(&[0x62, 3, 0x0a, 1, b'x']).is_err(), "a quantity that is none");
+}
+
+#[test]
+fn no_time_of_an_accepted_object_makes_it_unreadable() {
+    // The last day of the range, which nearly all code calls "never", and both of its ends.
+    for time in
+        ["0000-01-01T00:00:00Z", "0001-01-01T00:00:01Z", "9999-12-30T22:00:01Z", "9999-12-31T23:59:59Z"]
+    {
+        let micro = time.replace('Z', ".999999Z");
+        let value = round(&json!({"time": time, "micro": micro}));
+        assert_eq!((value["time"].as_str(), value["micro"].as_str()), (Some(time), Some(&*micro)));
+    }
+    // Seconds since 1970, as in Go.
+    let message = encode_message(&json!({"time": "9999-12-31T23:59:59Z"}), &schema("Everything")).unwrap();
+    let seconds = [0x7a, 9, 8, 0xff, 0x82, 0xd1, 0xff, 0xaf, 0x07, 0x10, 0];
+    assert!(message.windows(seconds.len()).any(|part| part == seconds), "{message:x?}");
+
+    // At rest of an earlier version of this server.
+    for time in ["-9999-01-02T01:59:59Z", "-0001-12-31T22:00:00Z"] {
+        let value = round(&json!({"time": time, "micro": time.replace('Z', ".000000Z")}));
+        assert_eq!(value["time"], "0000-01-01T00:00:00Z", "{time}");
+        assert_eq!(value["micro"], "0000-01-01T00:00:00.000000Z", "{time}");
+    }
+
+    // Of kube-apiserver, whose times have any number of seconds and nanoseconds.
+    let schema = schema("Everything");
+    let number = |number: i64| {
+        let mut bytes = Vec::new();
+        super::writer::write_varint(&mut bytes, number.cast_unsigned());
+        bytes
+    };
+    for (seconds, nanos, expected) in [
+        (i64::MIN, 0, "0000-01-01T00:00:00.000000Z"),
+        (-62_167_219_201, 0, "0000-01-01T00:00:00.000000Z"),
+        (-1, 999_999_000, "1969-12-31T23:59:59.999999Z"),
+        (0, -1000, "1969-12-31T23:59:59.999999Z"),
+        (0, 2_000_001_000, "1970-01-01T00:00:02.000001Z"),
+        (253_402_300_800, 0, "9999-12-31T23:59:59.999999Z"),
+        (i64::MAX, i64::from(i32::MAX), "9999-12-31T23:59:59.999999Z"),
+    ] {
+        let time = [&[8][..], &number(seconds), &[0x10], &number(nanos)].concat();
+        let length = u8::try_from(time.len()).unwrap();
+        let message = [&[0x7a, length][..], &time, &[0x42, length], &time].concat();
+        let value = Value::Object(decode_message(&message, &schema, &limits()).unwrap());
+        assert_eq!(value["micro"], expected, "{seconds} {nanos}");
+        assert!(encode_message(&value, &schema).is_ok(), "{value}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 use crate::api::{ListOptions, Preconditions, PropagationPolicy, time};
 use crate::rest::{CollectionDeleter, SuccessDetails};
+use crate::schema::canonical_time;
 
 use super::*;
 
@@ -74,6 +75,36 @@ async fn grace_periods_begin_shorten_and_end() {
     let last = object_of(&fixture.delete("lion", &now).await.unwrap());
     assert_eq!(last.deletion_grace_period_seconds(), Some(0));
     assert_eq!(fixture.get("lion").await.unwrap_err().code, 404);
+}
+
+#[tokio::test]
+async fn extreme_grace_periods_leave_an_object_that_can_be_read_and_deleted() {
+    let times = [i64::MIN, i64::MAX, 250_000_000_000, 9_223_372_037, 5, 1, 0];
+    for (first, second) in times.into_iter().flat_map(|first| times.map(|second| (first, second))) {
+        let fixture = Fixture::new(&GRACEFUL);
+        let began = time::now();
+        fixture.create(widget("lion", &json!({}))).await.unwrap();
+        let mut marked = Vec::new();
+        for asked in [first, second] {
+            let options = DeleteOptions { grace_period_seconds: Some(asked), ..DeleteOptions::default() };
+            let Ok(answer) = fixture.delete("lion", &options).await else { continue };
+            let object = object_of(&answer);
+            let ends = object.deletion_timestamp().unwrap().to_owned();
+            assert!(time::parse(&ends).is_some(), "{first}, {second}: {ends}");
+            assert_eq!(canonical_time(&ends).unwrap(), None, "{first}, {second}: {ends}");
+            marked.push((ends, object.deletion_grace_period_seconds().unwrap()));
+        }
+        let asked = |seconds: i64| if seconds < 0 { 1 } else { seconds };
+        if let [(before, _), (ends, seconds)] = marked.as_slice()
+            && asked(second) < asked(first)
+        {
+            assert!(*ends >= began, "{first}, {second}: from {before} to {ends}");
+            assert!(*seconds == asked(second) || *seconds == 1, "{first}, {second}: {seconds}");
+        }
+        let now = DeleteOptions { grace_period_seconds: Some(0), ..DeleteOptions::default() };
+        let _ = fixture.delete("lion", &now).await;
+        assert_eq!(fixture.get("lion").await.unwrap_err().code, 404, "{first}, {second}");
+    }
 }
 
 #[tokio::test]

@@ -3,8 +3,9 @@
 
 use std::collections::HashSet;
 
+use registry_core::api::time::moment::{Layout, Moment};
 use registry_core::api::validation::ErrorList;
-use registry_core::api::{FieldError, Object, time};
+use registry_core::api::{FieldError, Object};
 use resource_views::Text;
 use resource_views::batch::v1::{Job, JobSpec, JobStatus, UncountedTerminatedPods};
 
@@ -139,7 +140,8 @@ fn check_end(change: &Change<'_, '_>, status: &JobStatus<'_, '_>, errors: &mut E
         }
     }
     if change.changes_start_time() || change.changes_completion_time() {
-        let (start, finish) = (time::parse(status.start_time().text()), time::parse(end.text()));
+        let moment = |text: &str| Moment::parse(text, Layout::Seconds).ok();
+        let (start, finish) = (moment(status.start_time().text()), moment(end.text()));
         if start.zip(finish).is_some_and(|(start, finish)| finish < start) {
             errors.push(end.invalid("must be equal to or after `startTime`"));
         }

@@ -1,6 +1,7 @@
 //! Validation of the status of PodCertificateRequests, with which a signer ends a request.
 
 use jiff::{SignedDuration, Timestamp};
+use registry_core::api::time::moment::{Layout, Moment};
 use registry_core::api::validation::{ErrorList, FieldPath};
 use registry_core::api::{FieldError, Object};
 use resource_views::certificates::v1beta1::{PodCertificateRequest, PodCertificateRequestStatus};
@@ -172,7 +173,7 @@ fn check_times(
     if starts.as_second() != leaf_starts {
         return refused(&not_before, "must be set to the NotBefore time encoded in the leaf certificate");
     }
-    if starts.duration_since(Timestamp::now()).abs() >= SKEW {
+    if starts.duration_since(Timestamp::now().into()).abs() >= SKEW {
         return refused(&not_before, "must be set to within 5 minutes of kube-apiserver's current time");
     }
     if ends.as_second() != leaf_ends {
@@ -197,8 +198,8 @@ fn check_times(
     Ok(())
 }
 
-fn time(field: &Time<'_, '_>) -> Option<Timestamp> {
-    field.text().parse().ok()
+fn time(field: &Time<'_, '_>) -> Option<Moment> {
+    Moment::parse(field.text(), Layout::Seconds).ok()
 }
 
 fn missing_times(fields: &[Time<'_, '_>; 3]) -> ErrorList {

@@ -2,17 +2,14 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use jiff::Timestamp;
 use serde_json::{Number, Value};
 
 use crate::codec::json;
 use crate::codec::protobuf::DecodeError;
 use crate::codec::protobuf::reader::{Key, Reader, WireType};
 use crate::{Quantity, Scalar};
+use registry_meta::time::moment::Moment;
 use registry_meta::time::{format_microseconds, format_seconds};
-
-/// The range of Kubernetes' times, in seconds since 1970: years 1 to 9999.
-const SECONDS: std::ops::RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 /// Reads a scalar.
 pub(super) fn scalar(
@@ -123,6 +120,9 @@ fn int_or_string(name: &str, message: &[u8]) -> Result<Value, DecodeError> {
 }
 
 /// Decodes a time; null for an empty message, which is Go's zero time.
+///
+/// Go's messages have times that RFC 3339 has not, and kube-apiserver stores them. They are read as the nearest one that
+/// it has, so that a list does not fail because of one of them.
 fn time(scalar: Scalar, name: &str, message: &[u8]) -> Result<Value, DecodeError> {
     if message.is_empty() {
         return Ok(Value::Null);
@@ -139,10 +139,8 @@ fn time(scalar: Scalar, name: &str, message: &[u8]) -> Result<Value, DecodeError
         }
     }
     // Kubernetes' times have no fraction in JSON, so it is dropped here too.
-    let nanos = if scalar == Scalar::Time { 0 } else { nanos };
-    let is_writable = SECONDS.contains(&seconds) && (0..1_000_000_000).contains(&nanos);
-    let moment = is_writable.then(|| Timestamp::new(seconds, nanos).ok()).flatten();
-    let moment = moment.ok_or_else(|| DecodeError::Time(name.to_owned()))?;
-    let text = if scalar == Scalar::Time { format_seconds(moment) } else { format_microseconds(moment) };
-    Ok(text.into())
+    Ok(match scalar {
+        Scalar::Time => format_seconds(Moment::nearest(seconds, 0)).into(),
+        _ => format_microseconds(Moment::nearest(seconds, nanos)).into(),
+    })
 }

@@ -1,0 +1,55 @@
+//! Strings with text that is not Unicode: Go's decoder reads U+FFFD in its place, and serde_json refuses it.
+
+/// Returns the JSON text with U+FFFD for each half of a surrogate pair, and for each byte that is not UTF-8, in its
+/// strings; `None` if it has neither.
+pub(super) fn replaced(text: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut in_string = false;
+    let mut is_replaced = false;
+    for chunk in text.utf8_chunks() {
+        let mut rest = chunk.valid().as_bytes();
+        while let Some(byte) = rest.first() {
+            let mut taken = 1;
+            match byte {
+                b'"' => in_string = !in_string,
+                b'\\' if in_string => match code_unit(rest) {
+                    Some(0xd800..=0xdbff) if is_second_half(rest.get(6..)) => taken = 12,
+                    Some(0xd800..=0xdfff) => {
+                        is_replaced = true;
+                        out.extend_from_slice(b"\\ufffd");
+                        rest = rest.get(6..).unwrap_or_default();
+                        continue;
+                    }
+                    _ => taken = rest.len().min(2),
+                },
+                _ => {}
+            }
+            let (whole, after) = rest.split_at(taken);
+            out.extend_from_slice(whole);
+            rest = after;
+        }
+        for byte in chunk.invalid() {
+            is_replaced |= in_string;
+            // Elsewhere it is an error, which names the byte.
+            if in_string {
+                out.extend_from_slice("\u{fffd}".as_bytes());
+            } else {
+                out.push(*byte);
+            }
+        }
+    }
+    is_replaced.then_some(out)
+}
+
+fn is_second_half(text: Option<&[u8]>) -> bool {
+    matches!(text.and_then(code_unit), Some(0xdc00..=0xdfff))
+}
+
+/// Returns the number in an escape such as `\ud83d` at the start of a text.
+fn code_unit(text: &[u8]) -> Option<u16> {
+    let digits = text.strip_prefix(b"\\u")?.first_chunk::<4>()?;
+    digits.iter().try_fold(0, |number, digit| {
+        let digit = char::from(*digit).to_digit(16)?;
+        Some(number << 4 | u16::try_from(digit).ok()?)
+    })
+}
