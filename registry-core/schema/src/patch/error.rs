@@ -111,9 +111,6 @@ pub enum Inapplicable {
     /// A scalar replaces the whole value. The library formats an error that is nil.
     #[error("replace operation value must be object or array: %!w(<nil>)")]
     ScalarDocument,
-    /// A strategic merge patch sets a field that it does not retain.
-    #[error("patch content doesn't match retainKeys list")]
-    NotRetained,
     /// Lists of lists cannot be merged.
     #[error("lists of lists are not supported")]
     NestedLists,
@@ -170,6 +167,8 @@ pub enum Contradiction {
     MergeDirective,
     #[error("unknown patch type: {directive} in map: {map}")]
     UnknownDirective { directive: String, map: String },
+    #[error("no elements in any of the given slices")]
+    NoElements,
     #[error("list element types are not identical: [{present} {patch}]")]
     ElementTypes { present: String, patch: String },
     #[error("expected a []interface {{}}, but received a {0}")]

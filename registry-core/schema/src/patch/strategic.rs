@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::{PatchStrategy, Schema, TypeRef};
 
-use super::{Inapplicable, Malformed, PatchError};
+use super::{Malformed, PatchError};
 use crate::codec::json::type_name;
 
 mod go;
@@ -18,9 +18,9 @@ mod lists;
 /// Applies a strategic merge patch to an object of the schema's kind. A failed patch changes nothing.
 ///
 /// # Errors
-/// [`PatchError::Malformed`] if the patch is not an object or a directive is not a list, [`PatchError::Inapplicable`]
-/// if `$retainKeys` contradicts the patch, [`PatchError::Contradictory`] if list elements lack the merge key or
-/// contradict the requested order.
+/// [`PatchError::Malformed`] if the patch is not an object, a directive is not a list or `$retainKeys` contradicts the
+/// patch, [`PatchError::Inapplicable`] if the elements of a list are lists, [`PatchError::Contradictory`] if list
+/// elements lack the merge key or contradict the requested order.
 pub fn apply(value: &mut Value, patch: &Value, schema: &Schema) -> Result<(), PatchError> {
     apply_typed(value, patch, Some(schema.root()))
 }
@@ -170,7 +170,7 @@ fn retain_keys(present: &mut Map<String, Value>, patch: &mut Map<String, Value>)
             || listed.contains(key.as_str()))
     });
     if sets_unlisted {
-        return Err(Inapplicable::NotRetained.into());
+        return Err(Malformed::RetainKeys.into());
     }
     present.retain(|key, _| listed.contains(key.as_str()));
     Ok(())
@@ -183,13 +183,13 @@ fn directive_target<'k>(key: &'k str, directive: &str) -> Result<&'k str, Malfor
     key.strip_prefix(directive).and_then(|rest| rest.strip_prefix('/')).ok_or(malformed)
 }
 
-/// Prepares a part of the patch that has no current value: removes nulls, directives and elements marked with `$patch`,
-/// because there is nothing to delete or order.
+/// Prepares a field of the patch that has no current value: removes nulls and parts marked with `$patch`, because there
+/// is nothing to delete. Other directives stay, as unknown fields.
 fn without_directives(value: Value) -> Option<Value> {
     match value {
         Value::Object(map) if map.contains_key(PATCH) => None,
         Value::Object(map) => {
-            let kept = map.into_iter().filter(|(key, value)| !value.is_null() && !is_directive(key));
+            let kept = map.into_iter().filter(|(_, value)| !value.is_null());
             Some(Value::Object(
                 kept.filter_map(|(key, value)| Some((key, without_directives(value)?))).collect(),
             ))
@@ -197,13 +197,6 @@ fn without_directives(value: Value) -> Option<Value> {
         Value::Array(list) => Some(list.into_iter().filter_map(without_directives).collect()),
         other => Some(other),
     }
-}
-
-fn is_directive(key: &str) -> bool {
-    key == RETAIN_KEYS
-        || [SET_ELEMENT_ORDER, DELETE_FROM_PRIMITIVE_LIST]
-            .iter()
-            .any(|directive| directive_target(key, directive).is_ok())
 }
 
 #[cfg(test)]

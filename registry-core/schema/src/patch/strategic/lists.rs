@@ -27,9 +27,14 @@ pub(super) fn merge<'s, T: Typed<'s>>(
     patch: Vec<Value>,
     member: &Member<'s, T>,
 ) -> Result<Vec<Value>, PatchError> {
-    if !member.strategy.merge {
-        return Ok(patch);
-    }
+    if member.strategy.merge { merge_elements(present, patch, member) } else { Ok(patch) }
+}
+
+fn merge_elements<'s, T: Typed<'s>>(
+    present: Vec<Value>,
+    patch: Vec<Value>,
+    member: &Member<'s, T>,
+) -> Result<Vec<Value>, PatchError> {
     if !are_maps(&present, &patch)? {
         return Ok(merge_scalars(present, patch)?);
     }
@@ -39,7 +44,7 @@ pub(super) fn merge<'s, T: Typed<'s>>(
     merge_keyed(present, patch, key, member.shape.and_then(T::element))
 }
 
-/// `$deleteFromPrimitiveList/<name>`: removes scalars from a list.
+/// `$deleteFromPrimitiveList/<name>`: removes scalars from a list, also if it is not merged.
 pub(super) fn delete_from_list<'s, T: Typed<'s>>(
     object: &mut Map<String, Value>,
     name: &str,
@@ -51,12 +56,8 @@ pub(super) fn delete_from_list<'s, T: Typed<'s>>(
             object.remove(name);
         }
         (Some(Value::Array(list)), Value::Array(deletions)) => {
-            let member = member(shape, name);
-            if !member.strategy.merge {
-                // A list that is not merged is replaced despite the directive, as in Kubernetes.
-                *list = deletions;
-            } else if are_maps(list, &deletions)? {
-                *list = merge(std::mem::take(list), deletions, &member)?;
+            if are_maps(list, &deletions)? {
+                *list = merge_elements(std::mem::take(list), deletions, &member(shape, name))?;
             } else {
                 let deleted: HashSet<Identity> = deletions.iter().map(Value::to_string).collect();
                 list.retain(|element| !deleted.contains(&element.to_string()));
@@ -84,6 +85,9 @@ pub(super) fn set_element_orders<'s, T: Typed<'s>>(
         let member = member(shape, name);
         if let Some(changes) = &changes {
             check_order(changes, &order, member.merge_key)?;
+        }
+        if present.is_some() || changes.is_some() {
+            check_elements(present.as_deref().unwrap_or_default(), changes.as_deref().unwrap_or_default())?;
         }
         let merged = match (present.clone(), changes) {
             (None, None) => continue,
@@ -150,8 +154,7 @@ fn merge_keyed<'s, T: Typed<'s>>(
 ) -> Result<Vec<Value>, PatchError> {
     let special = Special::take(patch, key)?;
     if special.replace {
-        let kept: Vec<Value> = special.others.into_iter().filter_map(without_directives).collect();
-        return Ok(into_values(identified(kept, Some(key))?));
+        return Ok(into_values(identified(special.others, Some(key))?));
     }
     let mut merged = identified(present, Some(key))?;
     merged.retain(|(identity, _)| !special.deleted.contains(identity));
@@ -163,9 +166,10 @@ fn merge_keyed<'s, T: Typed<'s>>(
         if let Some((_, Value::Object(fields))) = places.get(&identity).and_then(|at| merged.get_mut(*at)) {
             let Value::Object(change) = change else { continue };
             merge_map(fields, change, element)?;
-        } else if let Some(new) = without_directives(change) {
+        } else {
+            // What is in a new element stays as it is, as in Kubernetes.
             places.insert(identity.clone(), merged.len());
-            merged.push((identity, new));
+            merged.push((identity, change));
         }
     }
     Ok(into_values(in_order_elements(merged, &patch_order, &present_order)))
@@ -261,6 +265,14 @@ fn are_maps(present: &[Value], patch: &[Value]) -> Result<bool, PatchError> {
         return Err(Contradiction::ElementTypes { present, patch }.into());
     }
     Ok(first.is_object())
+}
+
+/// Checks that lists can be sorted: they have elements, all of the same type.
+fn check_elements(present: &[Value], patch: &[Value]) -> Result<(), PatchError> {
+    if present.is_empty() && patch.is_empty() {
+        return Err(Contradiction::NoElements.into());
+    }
+    are_maps(present, patch).map(drop)
 }
 
 fn identity(element: &Value, merge_key: Option<&str>) -> Result<Identity, Contradiction> {

@@ -49,8 +49,14 @@ fn maps_merge_and_directives_are_followed() {
         (json!({"a": 1}), json!({"a": {"b": null, "c": 1}}), json!({"a": {"c": 1}})),
         (
             json!({}),
-            json!({"a": {"b": null, "c": {"$patch": "delete"}, "$retainKeys": ["b"]}}),
-            json!({"a": {}}),
+            json!({"a": {"b": null, "c": {"$patch": "delete"}, "d": [{"$patch": "delete"}, {"e": null}]}}),
+            json!({"a": {"d": [{}]}}),
+        ),
+        // Only `$patch` is followed where there is no value.
+        (
+            json!({}),
+            json!({"a": {"$retainKeys": ["b"], "$setElementOrder/c": []}}),
+            json!({"a": {"$retainKeys": ["b"], "$setElementOrder/c": []}}),
         ),
         (json!({"a": 1}), json!({"b": {"$patch": "delete"}}), json!({"a": 1})),
         (
@@ -109,6 +115,12 @@ fn lists_merge_by_key_and_keep_their_order() {
         patched(&before, &retained).unwrap(),
         json!({"volumes": [{"name": "v", "hostPath": {"path": "/x"}}]})
     );
+    // Nothing in a new element is followed.
+    let new = json!({"name": "n", "env": [{"name": "A", "$patch": "delete"}, {"name": "B", "value": null}]});
+    let before = json!({"containers": [{"name": "a"}]});
+    for patch in [json!({"containers": [new]}), json!({"containers": [{"$patch": "replace"}, new]})] {
+        assert_eq!(patched(&before, &patch).unwrap()["containers"][0], new, "{patch}");
+    }
     // The order contains elements that exist nowhere; elements that it does not contain keep their position.
     let partly = json!({"$setElementOrder/conditions": [{"type": "Ready"}, {"type": "X"}, {"type": "Init"}], "conditions": [{"type": "Ready", "reason": "x"}]});
     let status = json!({"conditions": [{"type": "Init"}, {"type": "Other"}, {"type": "Ready"}]});
@@ -136,11 +148,24 @@ fn scalars_merge_as_sets() {
         let result = patched(&json!({"finalizers": before}), &patch).unwrap();
         assert_eq!(result["finalizers"], after, "{patch}");
     }
+    let deletions = [
+        (json!(["a", "b", "a"]), json!(["a", "z"]), json!(["b"])),
+        (json!(["a"]), json!([]), json!(["a"])),
+        (json!(["a"]), json!(["a"]), json!([])),
+        (json!("text"), json!(["a"]), json!("text")),
+        (json!(["a"]), json!("a"), json!(["a"])),
+    ];
+    for (before, deleted, after) in deletions {
+        let patch = json!({"$deleteFromPrimitiveList/args": deleted});
+        let result = patched(&json!({"args": before}), &patch).unwrap();
+        assert_eq!(result["args"], after, "not merged: {before} {patch}");
+    }
 }
 
 #[test]
 fn contradictions_are_refused_in_kubernetes_words() {
-    let value = json!({"containers": [{"name": "c"}], "finalizers": ["a"], "unkeyed": [{"a": 1}], "m": {}});
+    let value = json!({"containers": [{"name": "c"}], "finalizers": ["a"], "unkeyed": [{"a": 1}], "m": {},
+        "lists": {"all": [["a"]]}, "objects": [{"a": 1}]});
     type Kind = fn(&PatchError) -> bool;
     let contradictory =
         |text: &str| (text.to_owned(), (|e| matches!(e, PatchError::Contradictory(_))) as Kind);
@@ -176,9 +201,26 @@ fn contradictions_are_refused_in_kubernetes_words() {
         (json!({"$setElementOrder": []}), malformed("invalid patch format of setElementOrder list")),
         (json!({"$deleteFromPrimitiveList": []}), malformed("invalid patch format of primitive list")),
         (json!({"m": {"$retainKeys": 1}}), malformed("invalid patch format of retainKeys")),
+        (json!({"m": {"$retainKeys": ["a"], "b": 1}}), malformed("invalid patch format of retainKeys")),
         (
-            json!({"m": {"$retainKeys": ["a"], "b": 1}}),
-            inapplicable("patch content doesn't match retainKeys list"),
+            json!({"lists": {"$deleteFromPrimitiveList/all": [["a"]]}}),
+            inapplicable("lists of lists are not supported"),
+        ),
+        (
+            json!({"$deleteFromPrimitiveList/objects": [{"a": 1}]}),
+            contradictory("cannot merge lists without merge key for type struct"),
+        ),
+        (
+            json!({"$deleteFromPrimitiveList/objects": ["a"]}),
+            contradictory("list element types are not identical: [[map[a:1]] [a]]"),
+        ),
+        (
+            json!({"$setElementOrder/new": [], "new": []}),
+            contradictory("no elements in any of the given slices"),
+        ),
+        (
+            json!({"$setElementOrder/new": ["a", 1], "new": ["a", 1]}),
+            contradictory("list element types are not identical: [[] [a 1]]"),
         ),
         (
             json!({"containers": [{"name": "c", "$patch": "merge"}]}),
