@@ -145,11 +145,15 @@ impl Versions {
         self.spokes.iter().any(|spoke| spoke.is_converted_remotely())
     }
 
-    /// Returns the version with this `apiVersion`, or the one into which objects of this retired version are changed.
+    /// Returns the version with this `apiVersion`, or the one into which objects of this retired version are changed. A
+    /// value that names no version is the hub's: no server of Kubernetes writes one.
     ///
     /// # Errors
     /// Fails if no version is known by this name.
     fn readable(&self, api_version: &str) -> Result<Readable<'_>, InvalidValue> {
+        if api_version.is_empty() {
+            return Ok(Readable { version: &self.hub, retired: None });
+        }
         if let Some(version) = self.find(api_version) {
             return Ok(Readable { version, retired: None });
         }

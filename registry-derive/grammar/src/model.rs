@@ -186,7 +186,6 @@ impl ResourceModel {
 
     fn from_attributes(attributes: Attributes, complaints: &mut Complaints) -> Self {
         let object = object_kind(&attributes, complaints);
-        let own = matches!(object, ObjectKind::Own(_));
         complaints.check_names(&attributes);
         complaints.check_fields(&attributes);
 
@@ -224,7 +223,7 @@ impl ResourceModel {
             },
             row_conditions: attributes.row_conditions,
             has_generation: attributes.generation.is_present()
-                || own && (has_status || attributes.scale.is_some()),
+                || matches!(object, ObjectKind::Own(_)) && (has_status || attributes.scale.is_some()),
             scale: attributes.scale,
             time_to_live_seconds: attributes.ttl_seconds.map(|seconds| seconds.0),
             serves_deletecollection: !attributes.without_deletecollection.is_present(),

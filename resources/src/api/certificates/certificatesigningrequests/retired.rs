@@ -21,7 +21,8 @@ const SERVING_SIGNER: &str = "kubernetes.io/kubelet-serving";
 pub(super) fn renew(request: &mut Object, _: &Budget) -> Result<(), Exhausted> {
     let mut spec = CertificateSigningRequestMut(request).spec().or_new();
     spec.usages().or_if_empty(|| json!(["digital signature", "key encipherment"]));
-    if spec.signer_name().is_absent() {
+    // A message of `v1` has an empty name where one of `v1beta1` has none.
+    if spec.signer_name().is_unset() {
         let signer = signer(&CertificateSigningRequest(request).spec());
         CertificateSigningRequestMut(request).spec().or_new().signer_name().set(signer);
     }
