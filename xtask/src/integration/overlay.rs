@@ -34,13 +34,14 @@ struct Addition {
 
 const KUBE: &str = "cmd/kube-apiserver/app/testing/testserver.go";
 const FRAMEWORK: &str = "test/integration/framework/test_server.go";
+const HOST_NAME: &str = "staging/src/k8s.io/apiserver/pkg/server/config.go";
 const LEAKS: &str = "test/integration/framework/goleak.go";
 const ETCD: &str = "test/integration/etcd/server.go";
 const EXTENSIONS: &str = "staging/src/k8s.io/apiextensions-apiserver/pkg/cmd/server/testing/testserver.go";
 const FIXTURES: &str = "staging/src/k8s.io/apiextensions-apiserver/test/integration/fixtures/server.go";
 
 /// The places where the tests start a server inside their process.
-const HOOKS: [Hook; 8] = [
+const HOOKS: [Hook; 9] = [
     Hook {
         file: KUBE,
         anchor: "completedOptions, err := s.Complete(tCtx)",
@@ -60,6 +61,13 @@ const HOOKS: [Hook; 8] = [
         anchor: "completedOptions, err := opts.Complete(ctx)",
         side: Side::Before,
         lines: "if orlopBefore != nil {\nreturn orlopStart(ctx, cancel, t, certDir, opts, orlopBefore)\n}",
+    },
+    // Servers of one cluster differ by the names of their hosts.
+    Hook {
+        file: HOST_NAME,
+        anchor: "func SetHostnameFuncForTests(name string) {",
+        side: Side::After,
+        lines: "os.Setenv(\"ORLOP_HOST_NAME\", name)",
     },
     // A client that is left over says nothing about the server, and is waited for up to ten minutes.
     Hook {

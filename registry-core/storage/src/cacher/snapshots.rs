@@ -45,11 +45,12 @@ pub(super) struct StandingSnapshots(Mutex<VecDeque<Arc<StandingSnapshot>>>);
 // === impl Pages ===
 
 impl Pages {
-    /// Keeps the snapshot of a list that has further pages.
+    /// Keeps the snapshot of a list that has further pages. Reading them does not prolong the time.
     pub(super) fn keep(&self, snapshot: &Snapshot) {
         let mut kept = self.lock();
+        let is_kept = kept.iter().any(|(_, own)| own.revision == snapshot.revision);
         kept.retain(|(since, _)| since.elapsed() < KEPT_FOR);
-        if kept.iter().any(|(_, own)| own.revision == snapshot.revision) {
+        if is_kept {
             return;
         }
         if kept.len() == KEPT {
@@ -64,10 +65,12 @@ impl Pages {
         kept.retain(|(_, own)| own.revision >= floor);
     }
 
-    /// Returns the snapshot of this revision, if it is kept.
+    /// Returns the snapshot of this revision, if it is kept; otherwise the store tells whether the revision has expired.
     pub(super) fn at(&self, revision: Revision) -> Option<Snapshot> {
         let kept = self.lock();
-        kept.iter().find(|(_, own)| own.revision == revision).map(|(_, own)| own.clone())
+        let is_wanted =
+            |(since, own): &&(Instant, Snapshot)| own.revision == revision && since.elapsed() < KEPT_FOR;
+        kept.iter().find(is_wanted).map(|(_, own)| own.clone())
     }
 
     fn lock(&self) -> MutexGuard<'_, VecDeque<(Instant, Snapshot)>> {
@@ -123,5 +126,28 @@ impl StandingSnapshot {
 
     fn lock(&self) -> MutexGuard<'_, Option<Snapshot>> {
         self.snapshot.lock()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_pages_does_not_prolong_the_time_of_their_snapshot() {
+        let pages = Pages::default();
+        let snapshot = Snapshot { revision: 7, ..Snapshot::default() };
+        pages.keep(&snapshot);
+        pages.keep(&snapshot);
+        assert_eq!(pages.at(7).map(|found| found.revision), Some(7));
+        assert!(pages.at(8).is_none());
+        for (since, _) in pages.lock().iter_mut() {
+            *since -= KEPT_FOR;
+        }
+        assert!(pages.at(7).is_none());
+        // A page that was read before.
+        pages.keep(&snapshot);
+        assert!(pages.at(7).is_none());
+        assert!(pages.lock().is_empty());
     }
 }

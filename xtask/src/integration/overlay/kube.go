@@ -56,6 +56,10 @@ func Start(ctx context.Context, t orlop.Testing, directory string, s *options.Se
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot complete the options: %w", err)
 	}
+	if s.PeerCAFile != "" && flags["peer-advertise-ip"] == nil {
+		// Other servers reach this one where it listens.
+		flags.Set("peer-advertise-ip", s.GenericServerRunOptions.AdvertiseAddress.String())
+	}
 	certificate := s.SecureServing.ServerCert.CertKey
 	flags.Set("tls-cert-file", certificate.CertFile)
 	flags.Set("tls-private-key-file", certificate.KeyFile)

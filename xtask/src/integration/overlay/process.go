@@ -113,7 +113,7 @@ func (p *Process) run(t Testing, directory string, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	p.command = exec.Command(os.Getenv("ORLOP_SERVER"), arguments...)
+	p.command = serverCommand(arguments)
 	p.command.Stdout, p.command.Stderr = log, log
 	// The server ends with the test's process, whatever ends that.
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -128,6 +128,15 @@ func (p *Process) run(t Testing, directory string, arguments []string) error {
 		close(p.exited)
 	}()
 	return nil
+}
+
+// serverCommand returns the command of a server, on a host with the name that the test has set, if it has.
+func serverCommand(arguments []string) *exec.Cmd {
+	command := append([]string{os.Getenv("ORLOP_SERVER")}, arguments...)
+	if name := os.Getenv("ORLOP_HOST_NAME"); name != "" {
+		command = append([]string{"unshare", "--uts", "sh", "-c", `hostname "$0" && exec "$@"`, name}, command...)
+	}
+	return exec.Command(command[0], command[1:]...)
 }
 
 // waitForPort waits until the server listens. A server that ends before has refused its flags.
