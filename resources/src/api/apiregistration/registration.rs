@@ -85,12 +85,12 @@ impl CustomRegistration {
                 !seen.as_ref().is_some_and(is_seen)
             });
             let began = Instant::now();
-            let mut next = began;
+            let mut compared = Duration::ZERO;
             let mut is_done = true;
             if let Some(versions) = versions {
                 let present = self.services.snapshot();
                 let actions = self.actions(&versions);
-                next = Instant::now() + began.elapsed() * IDLE_FACTOR;
+                compared = began.elapsed();
                 is_done = self.perform(actions).await;
                 seen = is_done.then_some((present, versions));
             }
@@ -100,7 +100,7 @@ impl CustomRegistration {
                 () = tokio::time::sleep(BACKOFF), if !is_done => {},
             }
             // A first change is followed at once, as clients look for the APIService as soon as its definition is established.
-            tokio::time::sleep_until(next).await;
+            tokio::time::sleep(compared * IDLE_FACTOR).await;
         }
     }
 

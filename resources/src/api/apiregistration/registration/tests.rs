@@ -1,8 +1,5 @@
-use std::sync::mpsc::{RecvTimeoutError, channel};
-
-use registry_core::api::{GetOptions, ListOptions};
-use registry_core::rest::{Answer, Getter as _, Watcher as _};
-use registry_core::storage::WatchEvent;
+use registry_core::api::GetOptions;
+use registry_core::rest::{Answer, Getter as _};
 use registry_core::{RequestContext, registry::Store};
 use serde_json::{Value, json};
 
@@ -100,36 +97,5 @@ async fn api_services_follow_what_definitions_serve() {
     defined.publish(false);
     until(&store, "v1.g.example.com", |found| found.is_none()).await;
     assert!(get(&store, "v3.g.example.com").await.is_some());
-    running.iter().for_each(tokio::task::JoinHandle::abort);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_api_service_follows_its_definition_without_a_pause() {
-    let installed = testing::installed(&["apiservices"]);
-    let store = installed.store(APIServices::TYPE).unwrap();
-    let defined = Arc::new(DefinedVersions::default());
-    let (registration, informer) = CustomRegistration::new(&installed, defined.clone()).unwrap();
-    let running = [tokio::spawn(informer.run()), tokio::spawn(registration.run())];
-    let context = RequestContext::system("");
-    let mut events = store.watch(&context, &ListOptions::default()).await.unwrap();
-
-    // The paused clock stands still as long as a blocking task runs: a pause would not end before this one gives up.
-    let (done, when_done) = channel::<()>();
-    let standing = tokio::task::spawn_blocking(move || when_done.recv_timeout(Duration::from_secs(10)));
-    let mut versions = Vec::new();
-    for number in 1..5 {
-        versions.push(json!({ "name": format!("v{number}"), "served": true }));
-        defined.set(&definition(&json!(versions)));
-        defined.publish(true);
-        match events.next().await {
-            Some(Ok(WatchEvent::Added(made))) => {
-                assert_eq!(store.read(&made).unwrap().name(), format!("v{number}.g.example.com"));
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-    drop(done);
-    let ended = standing.await.unwrap();
-    assert_eq!(ended, Err(RecvTimeoutError::Disconnected), "an APIService waited for the clock");
     running.iter().for_each(tokio::task::JoinHandle::abort);
 }
