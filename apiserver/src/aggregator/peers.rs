@@ -40,6 +40,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::discovery::PublishPeers;
+use crate::health::Completion;
 use crate::metrics::PeerMetrics;
 
 use super::RemoteApis;
@@ -113,6 +114,8 @@ pub(crate) struct PeerSetup {
     pub(crate) addresses: Arc<dyn PeerAddresses>,
     pub(crate) transport: PeerTransport,
     pub(crate) metrics: PeerMetrics,
+    /// Notes that the servers that ran at the start were asked.
+    pub(crate) asked: Arc<Completion>,
     /// Ends streams.
     pub(crate) shutdown: CancellationToken,
 }
@@ -160,7 +163,8 @@ impl Peering {
             order: RandomState::new(),
         });
         let services = remote.map(|remote| remote.services.clone());
-        let (following, informers) = Following::new(peers.clone(), setup.own, installed, services)?;
+        let (following, informers) =
+            Following::new(peers.clone(), setup.own, installed, services, setup.asked)?;
         Some(Self { peers, informers, background: Box::pin(following.run()) })
     }
 }

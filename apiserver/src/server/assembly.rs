@@ -28,7 +28,7 @@ use crate::controllers::{ControllerSetup, Controllers, Elections};
 use crate::filters::Filters;
 use crate::handlers::{Api, ApiConfig, ApiParts, ServedApi, WatchTimes};
 use crate::health::{
-    CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
+    Completion, CustomResourcesCheck, Endpoint, EngineCheck, Health, PingCheck, ReadinessCheck, ShutdownCheck,
 };
 use crate::options::{Controller, Options, StorageBackend};
 use crate::storage::Storages;
@@ -69,6 +69,8 @@ pub(super) struct Assembly<'a> {
     served: Arc<ServedApi>,
     /// Adds custom resources to what is served; `None` if their definitions are not served.
     custom_resources: Option<Arc<CustomResourceController>>,
+    /// Whether the other servers of the cluster were asked what they serve, if requests are forwarded to them.
+    peers_asked: Option<Arc<Completion>>,
     tasks: ServerTasks,
 }
 
@@ -99,7 +101,17 @@ impl<'a> Assembly<'a> {
         };
         let served = ServedApi::new(&stores.installed, &config, lifecycle.draining.clone());
         let tasks = ServerTasks::default();
-        Self { options, opened, stores, lifecycle, config, served, custom_resources: None, tasks }
+        Self {
+            options,
+            opened,
+            stores,
+            lifecycle,
+            config,
+            served,
+            custom_resources: None,
+            peers_asked: None,
+            tasks,
+        }
     }
 
     /// Whether the server leaves to its main server what only one of them may do.
@@ -205,17 +217,20 @@ impl<'a> Assembly<'a> {
         let trust = self.opened.peer_authorities.clone()?;
         let own = server_identity(self.opened.host_name.as_deref()?);
         let route = self.opened.egress.control_plane.clone();
+        let asked = Arc::<Completion>::default();
         let setup = PeerSetup {
             own,
             served: self.served.clone(),
             addresses: self.peer_leases(),
             transport: PeerTransport::new(trust, proxy_identity.clone(), route, *address),
             metrics: metrics.peers().clone(),
+            asked: asked.clone(),
             shutdown: self.lifecycle.stopping.clone(),
         };
         let peering = Peering::new(setup, &self.stores.installed, remote)?;
         self.tasks.informers.extend(peering.informers);
         self.tasks.background.push(peering.background);
+        self.peers_asked = Some(asked);
         Some(peering.peers)
     }
 
@@ -378,6 +393,9 @@ impl<'a> Assembly<'a> {
         if let Some(controller) = &self.custom_resources {
             let check = Arc::new(CustomResourcesCheck(controller.clone()));
             health.add("poststarthook/crd-informer-synced", Endpoint::ALL, check);
+        }
+        if let Some(asked) = &self.peers_asked {
+            health.add("poststarthook/peer-discovery-workers", Endpoint::ALL, asked.clone());
         }
         if let Some(encryption) = encryption {
             health.add("kms-providers", Endpoint::NOT_ALIVE, encryption.check());

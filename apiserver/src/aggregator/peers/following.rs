@@ -1,12 +1,14 @@
 //! Follows the servers that run by their identity Leases, and asks each what it serves when it is new.
 //!
-//! A server that does not answer is asked again after a pause that grows. Until it answers, nothing is forwarded to it.
+//! A server that does not answer is asked again after a pause that grows. Until it answers, nothing is forwarded to it. This
+//! server is ready when each that ran at its start has answered or failed once.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::select_all;
+use parking_lot::Mutex;
 use registry_core::Resource as _;
 use registry_core::api::Object;
 use registry_core::registry::{Compiled, InformerTask, InstalledApi};
@@ -20,6 +22,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::discovery::PeerGroups;
+use crate::health::Completion;
 
 use super::super::remote_service::RemoteService;
 use super::{Described, PeerError, Peers};
@@ -44,7 +47,11 @@ pub(super) struct Following {
     leases: Arc<Compiled<ServerLease>>,
     /// The group versions of each definition.
     definitions: Option<Arc<Compiled<Vec<String>>>>,
+    /// Those of all definitions that there were since the last look: some may be gone again.
+    seen: Arc<Mutex<BTreeSet<String>>>,
     services: Option<Arc<Compiled<RemoteService>>>,
+    /// Notes that all servers were asked.
+    asked: Arc<Completion>,
 }
 
 /// The identity Lease of a server.
@@ -88,16 +95,23 @@ impl Following {
         own: String,
         installed: &InstalledApi,
         services: Option<Arc<Compiled<RemoteService>>>,
+        asked: Arc<Completion>,
     ) -> Option<(Self, Vec<InformerTask>)> {
         let store = installed.store(Leases::TYPE)?;
         let (leases, informer) = Compiled::informer(store, |lease| ServerLease::from_object(&lease));
         let mut informers = vec![informer.into_task()];
+        let seen = Arc::<Mutex<BTreeSet<String>>>::default();
+        let noted = seen.clone();
         let definitions = installed.store(CustomResourceDefinitions::TYPE).map(|store| {
-            let (definitions, informer) = Compiled::informer(store, |object| Some(versions_of(&object)));
+            let (definitions, informer) = Compiled::informer(store, move |object| {
+                let versions = versions_of(&object);
+                noted.lock().extend(versions.iter().cloned());
+                Some(versions)
+            });
             informers.push(informer.into_task());
             definitions
         });
-        Some((Self { peers, own, leases, definitions, services }, informers))
+        Some((Self { peers, own, leases, definitions, seen, services, asked }, informers))
     }
 
     /// Runs until it is dropped.
@@ -110,9 +124,13 @@ impl Following {
             changes.iter_mut().for_each(watch::Receiver::mark_unchanged);
             let now = Instant::now();
             let mut has_changed = state.note_servers(&self.leases.all(), &self.own, now);
-            has_changed |= state.note_local(self.local_versions(), now);
+            let seen = std::mem::take(&mut *self.seen.lock());
+            has_changed |= state.note_local(self.local_versions(), seen, now);
             if has_changed {
                 self.publish(&state);
+            }
+            if state.was_asked() {
+                self.asked.complete();
             }
             for (name, holder) in state.ask(now, MAX_RUNNING.saturating_sub(running.len())) {
                 let peers = self.peers.clone();
@@ -234,18 +252,25 @@ impl State {
         is_gone
     }
 
-    /// Notes the group versions that this server serves by definitions and extension servers; returns whether another server
-    /// was known to serve one.
-    fn note_local(&mut self, local: BTreeSet<String>, now: Instant) -> bool {
+    /// Notes the group versions that this server serves by definitions and extension servers, and those that it has served
+    /// since the last look; returns whether another server was known to serve one.
+    fn note_local(&mut self, local: BTreeSet<String>, mut seen: BTreeSet<String>, now: Instant) -> bool {
         self.ended.retain(|_, since| now.duration_since(*since) < GRACE_PERIOD);
-        if local == self.local {
+        if local == self.local && seen.is_subset(&local) {
             return false;
         }
-        let ended = self.local.difference(&local).map(|version| (version.clone(), now));
+        seen.append(&mut self.local);
+        let ended = seen.difference(&local).map(|version| (version.clone(), now));
         self.ended.extend(ended);
+        seen.extend(local.iter().cloned());
         self.local = local;
         let described = self.servers.values_mut().filter_map(|server| server.described.as_mut());
-        described.map(|described| described.remove(&self.local)).fold(false, |any, removed| any | removed)
+        described.map(|described| described.remove(&seen)).fold(false, |any, removed| any | removed)
+    }
+
+    /// Whether each server has answered or failed.
+    fn was_asked(&self) -> bool {
+        self.servers.values().all(|server| server.question == Question::Answered || !server.pause.is_zero())
     }
 
     /// Returns up to `most` servers that are to be asked now, with the names of their processes.
@@ -340,7 +365,9 @@ mod tests {
         assert!(!state.note_servers(&leases, "own", now));
         assert_eq!(state.ask(now, 4), [("a".to_owned(), "a_1".to_owned())]);
         assert!(state.ask(now, 4).is_empty(), "it is asked already");
+        assert!(!state.was_asked());
         assert!(!state.note_answer("a", "a_1", Err(PeerError::Malformed), now));
+        assert!(state.was_asked());
         assert_eq!(state.next(), Some(now + PAUSES.0));
         assert!(state.ask(now, 4).is_empty());
         let later = now + PAUSES.0;
@@ -355,6 +382,7 @@ mod tests {
         assert_eq!(known(&state, "a").unwrap(), ["g/v2"]);
         assert!(state.note_servers(&[], "own", later));
         assert_eq!(known(&state, "a"), None);
+        assert!(state.was_asked(), "there is none");
     }
 
     #[test]
@@ -364,13 +392,18 @@ mod tests {
         let local = |versions: &[&str]| versions.iter().map(|version| (*version).to_owned()).collect();
         state.note_servers(&[lease("a", "a_1")], "own", now);
         state.note_answer("a", "a_1", Ok(described(&["v1", "v2"])), now);
-        assert!(state.note_local(local(&["g/v1"]), now));
+        assert!(state.note_local(local(&["g/v1"]), local(&["g/v1"]), now));
         assert_eq!(known(&state, "a").unwrap(), ["g/v2"]);
-        assert!(!state.note_local(local(&[]), now));
+        assert!(!state.note_local(local(&[]), local(&[]), now));
         state.note_answer("a", "a_1", Ok(described(&["v1", "v2"])), now);
         assert_eq!(known(&state, "a").unwrap(), ["g/v2"], "the other server may not have seen the end");
-        state.note_local(local(&[]), now + GRACE_PERIOD);
+        state.note_local(local(&[]), local(&[]), now + GRACE_PERIOD);
         state.note_answer("a", "a_1", Ok(described(&["v1", "v2"])), now + GRACE_PERIOD);
         assert_eq!(known(&state, "a").unwrap(), ["g/v1", "g/v2"]);
+        // A definition that came and went between two looks.
+        assert!(state.note_local(local(&[]), local(&["g/v1"]), now + GRACE_PERIOD));
+        assert_eq!(known(&state, "a").unwrap(), ["g/v2"]);
+        state.note_answer("a", "a_1", Ok(described(&["v1", "v2"])), now + GRACE_PERIOD);
+        assert_eq!(known(&state, "a").unwrap(), ["g/v2"]);
     }
 }
