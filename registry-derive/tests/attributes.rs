@@ -227,6 +227,7 @@ struct EnclosureV1beta2 {
 }
 
 /// Renames the field of a pen.
+#[expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
 fn renew_pen(pen: &mut Object, _: &Budget) -> Result<(), Exhausted> {
     if let Some(warden) = pen.remove(&["spec", "warden"]) {
         pen.set(&["spec", "keeper"], warden);

@@ -105,10 +105,14 @@ impl GatedField {
     fn remove_below(&self, value: &mut Value, path: &[&str]) {
         match (path, value) {
             ([ELEMENTS, rest @ ..], Value::Array(elements)) => {
-                elements.iter_mut().for_each(|element| self.remove_below(element, rest));
+                for element in elements {
+                    self.remove_below(element, rest);
+                }
             }
             ([ELEMENTS, rest @ ..], Value::Object(entries)) => {
-                entries.values_mut().for_each(|entry| self.remove_below(entry, rest));
+                for entry in entries.values_mut() {
+                    self.remove_below(entry, rest);
+                }
             }
             (_, Value::Object(fields)) => self.remove(fields, path),
             _ => {}

@@ -14,8 +14,8 @@ pub(super) struct Sizes<'e> {
     /// The declared type of every variable.
     root: Option<&'e DeclType>,
     paths: HashMap<ExprId, Path<'e>>,
-    sizes: HashMap<ExprId, SizeEstimate>,
-    entry_sizes: HashMap<ExprId, EntrySize>,
+    values: HashMap<ExprId, SizeEstimate>,
+    entries: HashMap<ExprId, EntrySize>,
     locals: Vec<Local<'e>>,
 }
 
@@ -117,8 +117,8 @@ impl<'e> Sizes<'e> {
             checked,
             root,
             paths: HashMap::new(),
-            sizes: HashMap::new(),
-            entry_sizes: HashMap::new(),
+            values: HashMap::new(),
+            entries: HashMap::new(),
             locals: Vec::new(),
         }
     }
@@ -142,7 +142,7 @@ impl<'e> Sizes<'e> {
     }
 
     pub(super) fn set_size(&mut self, id: ExprId, size: SizeEstimate) {
-        self.sizes.insert(id, size);
+        self.values.insert(id, size);
     }
 
     fn local(&self, name: &str) -> Option<&Local<'e>> {
@@ -210,7 +210,7 @@ impl<'e> Sizes<'e> {
     }
 
     pub(super) fn size(&mut self, id: ExprId) -> Option<SizeEstimate> {
-        if let Some(size) = self.sizes.get(&id) {
+        if let Some(size) = self.values.get(&id) {
             return Some(*size);
         }
         let written = match self.checked.ast.get(id) {
@@ -225,7 +225,7 @@ impl<'e> Sizes<'e> {
             return Some(SizeEstimate::fixed(size as u64));
         }
         if let Some(size) = self.path(id).declared_size() {
-            self.sizes.insert(id, size);
+            self.values.insert(id, size);
             return Some(size);
         }
         if is_scalar(self.checked.type_of(id)) {
@@ -242,7 +242,7 @@ impl<'e> Sizes<'e> {
     }
 
     pub(super) fn entry_size(&self, id: ExprId) -> Option<EntrySize> {
-        if let Some(sizes) = self.entry_sizes.get(&id) {
+        if let Some(sizes) = self.entries.get(&id) {
             return Some(*sizes);
         }
         match self.checked.ast.get(id) {
@@ -252,15 +252,15 @@ impl<'e> Sizes<'e> {
     }
 
     pub(super) fn set_entry_size(&mut self, id: ExprId, sizes: EntrySize) {
-        self.entry_sizes.insert(id, sizes);
+        self.entries.insert(id, sizes);
     }
 
     pub(super) fn copy_sizes(&mut self, to: ExprId, from: ExprId) {
         if let Some(size) = self.size(from) {
-            self.sizes.insert(to, size);
+            self.values.insert(to, size);
         }
         if let Some(sizes) = self.entry_size(from) {
-            self.entry_sizes.insert(to, sizes);
+            self.entries.insert(to, sizes);
         }
     }
 

@@ -67,13 +67,15 @@ fn other_system(node: &Object) -> Option<&str> {
     system.filter(|system| *system != "linux")
 }
 
+/// Returns a quantity in the units that messages show; `None` if it has too many of them.
+type InUnits = fn(&Quantity) -> Option<i128>;
+
 /// Returns what a pod requests beyond what a node has in total; `None` if nothing.
 fn exceeding(pod: &Object, node: &Object) -> Option<String> {
     let requests = totals::pod_total(pod, "requests");
     let allocatable = totals::read(Node(node).status().allocatable().value());
     let mut texts = Vec::new();
-    let units: [(&str, fn(&Quantity) -> Option<i128>); 2] =
-        [("cpu", Quantity::milli_value), ("memory", Quantity::value)];
+    let units: [(&str, InUnits); 2] = [("cpu", Quantity::milli_value), ("memory", Quantity::value)];
     for (name, in_units) in units {
         let zero = Quantity::whole(0);
         let requested = requests.get(name).unwrap_or(&zero);

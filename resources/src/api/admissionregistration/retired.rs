@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: the defaults of `pkg/apis/admissionregistration/v1beta1`.
 
+#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
+
 use registry_core::api::Object;
 use registry_core::budget::{Budget, Exhausted};
 use resource_views::admissionregistration::v1::{

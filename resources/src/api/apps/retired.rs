@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: the conversions and defaults of `pkg/apis/apps` and `pkg/apis/extensions`.
 
+#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
+
 use registry_core::api::Object;
 use registry_core::budget::{Budget, Exhausted};
 use resource_views::apps;

@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: the conversions of `pkg/apis/rbac/v1alpha1`.
 
+#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
+
 use registry_core::api::{Object, split_api_version};
 use registry_core::budget::{Budget, Exhausted};
 use resource_views::rbac::{v1, v1alpha1};

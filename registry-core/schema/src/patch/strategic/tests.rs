@@ -164,9 +164,9 @@ fn scalars_merge_as_sets() {
 
 #[test]
 fn contradictions_are_refused_in_kubernetes_words() {
+    type Kind = fn(&PatchError) -> bool;
     let value = json!({"containers": [{"name": "c"}], "finalizers": ["a"], "unkeyed": [{"a": 1}], "m": {},
         "lists": {"all": [["a"]]}, "objects": [{"a": 1}]});
-    type Kind = fn(&PatchError) -> bool;
     let contradictory =
         |text: &str| (text.to_owned(), (|e| matches!(e, PatchError::Contradictory(_))) as Kind);
     let malformed = |text: &str| (text.to_owned(), (|e| matches!(e, PatchError::Malformed(_))) as Kind);

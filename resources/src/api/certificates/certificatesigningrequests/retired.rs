@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: the defaults of `pkg/apis/certificates/v1beta1`.
 
+#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::api::Object;

@@ -51,7 +51,7 @@ fn add(to: &mut Amounts, amounts: &Map<Amount<'_, '_>>) -> bool {
     let mut found = 0;
     for name in ["cpu", "memory"] {
         let amount = amounts.entry(name).quantity();
-        let Some(amount) = amount.filter(|amount| amount.is_positive()) else {
+        let Some(amount) = amount.filter(Quantity::is_positive) else {
             continue;
         };
         found += 1;

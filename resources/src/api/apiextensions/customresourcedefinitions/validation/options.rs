@@ -35,7 +35,7 @@ pub(super) struct Options<'a> {
 
 // === impl Options ===
 
-impl<'a> Options<'a> {
+impl Options<'_> {
     /// Returns the rules for new definitions: all.
     pub(super) fn for_creation() -> Self {
         Self {
