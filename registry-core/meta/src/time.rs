@@ -61,7 +61,7 @@ fn push_seconds(text: &mut String, moment: Moment) {
 /// Appends a number below 100 with two digits, and what follows it.
 fn push_pair(text: &mut String, number: i64, separator: &str) {
     const PAIRS: &str = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
-    let start = 2 * number.unsigned_abs() as usize;
+    let start = usize::try_from(2 * number).unwrap_or_default();
     text.push_str(PAIRS.get(start..start + 2).unwrap_or_default());
     text.push_str(separator);
 }
