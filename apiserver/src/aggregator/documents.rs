@@ -15,6 +15,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::header::ACCEPT;
 use http::{HeaderValue, Request, StatusCode};
+use registry_core::codec;
 use serde_json::Value;
 
 use crate::discovery::{GroupDiscovery, ResourceDiscovery};
@@ -132,7 +133,7 @@ fn parsed(status: StatusCode, body: &[u8]) -> Option<Value> {
     if !status.is_success() {
         return None;
     }
-    serde_json::from_slice(body).ok()
+    codec::json::from_slice(body).ok()
 }
 
 /// Returns the answer of the server; `None` if there is none of the maximum size in time.

@@ -50,6 +50,7 @@ pub(super) trait Backend: Send + Sync + 'static {
 }
 
 /// The settings of a queue.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct SinkSettings {
     /// Its mode.
     pub(super) mode: Mode,

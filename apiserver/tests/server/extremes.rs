@@ -4,7 +4,7 @@ use apiserver::testing::TestServer;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
-use super::client::{ADMIN, Answer, Connection, Protocol, request, tls};
+use super::client::{ADMIN, Answer, Connection, Protocol, post, request, tls};
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const POD: &str = "/api/v1/namespaces/default/pods/web";
@@ -94,6 +94,61 @@ async fn numbers_at_their_bounds_have_defined_answers() {
     let token = json!({"spec": {"expirationSeconds": i64::MAX}});
     let path = "/api/v1/namespaces/default/serviceaccounts/default/token";
     assert_eq!(ask(&mut connection, "POST", path, "*/*", &token).await.status, 422);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn no_time_of_one_object_makes_a_list_fail() {
+    const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+    let (server, mut connection) = server_with_pod().await;
+    let events = "/api/v1/namespaces/default/events";
+    for (name, time, status) in [
+        ("never", "9999-12-31T23:59:59Z", 201),
+        ("first", "0000-01-01T00:00:00Z", 201),
+        ("before", "0000-01-01T00:00:00+02:00", 400),
+        ("after", "9999-12-31T23:59:59-00:01", 400),
+    ] {
+        let event = json!({
+            "metadata": {"name": name}, "involvedObject": {"namespace": "default"}, "firstTimestamp": time,
+        });
+        let answer = ask(&mut connection, "POST", events, "*/*", &event).await;
+        assert_eq!(answer.status, status, "{time}: {}", answer.text());
+        let found = answer.json();
+        if status == 201 {
+            assert_eq!(found["firstTimestamp"], time);
+        } else {
+            let reason = format!("parsing time {time:?}: year out of range");
+            assert!(found["message"].as_str().unwrap().ends_with(&reason), "{}", found["message"]);
+        }
+    }
+    for seconds in ["9223372036854775807", "250000000000", "5"] {
+        let path = format!("{POD}?gracePeriodSeconds={seconds}");
+        let answer = ask(&mut connection, "DELETE", &path, "*/*", &Value::Null).await;
+        assert_eq!(answer.status, 200, "{seconds}: {}", answer.text());
+        for list in ["/api/v1/pods", "/api/v1/pods?fieldSelector=spec.nodeName=n", POD, events] {
+            let answer = ask(&mut connection, "GET", list, PROTOBUF, &Value::Null).await;
+            assert_eq!(answer.status, 200, "{list} after {seconds}: {}", answer.text());
+            assert!(answer.body.starts_with(b"k8s\0"), "{list} after {seconds}");
+        }
+    }
+    let labels = json!({"metadata": {"labels": {"still": "updated"}}});
+    let patched = ask(&mut connection, "PATCH", POD, "*/*", &labels).await;
+    assert_eq!(patched.status, 200, "{}", patched.text());
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn text_that_is_cut_in_the_middle_of_a_character_is_stored() {
+    let (server, mut connection) = server_with_pod().await;
+    for (at, text) in [&br"cut \ud83d"[..], b"cut \xf0", br"cut \udcff"].into_iter().enumerate() {
+        let name = format!("{{\"metadata\":{{\"name\":\"cut-{at}\"}},\"data\":{{\"message\":\"");
+        let body = [name.as_bytes(), text, b"\"}}"].concat();
+        let made = connection.send(post(CONFIG_MAPS, body)).await;
+        assert_eq!(made.status, 201, "{}", made.text());
+        let path = format!("{CONFIG_MAPS}/cut-{at}");
+        let found = ask(&mut connection, "GET", &path, "*/*", &Value::Null).await.json();
+        assert_eq!(found["data"]["message"], "cut \u{fffd}");
+    }
     server.stop().await;
 }
 

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
-use registry_core::codec::json::type_name;
+use registry_core::codec::json::{self, type_name};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -178,7 +178,7 @@ impl Answer {
 }
 
 fn decode(body: &[u8]) -> Result<Review, Undecodable> {
-    let value: Value = serde_json::from_slice(body)
+    let value: Value = json::from_slice(body)
         .map_err(|source| Undecodable::Syntax { reason: unparsable(body, &source), source })?;
     if !value.is_object() {
         return Err(Undecodable::NoObject(type_name(&value)));
@@ -284,6 +284,9 @@ mod tests {
         untyped["kind"] = Value::Null;
         let expected = "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=";
         assert_eq!(checked(&untyped, true), invalid(expected));
+        let cut = allowed.to_string().replace("\"warnings\":null", r#""warnings":["cut \ud83d"]"#);
+        let read_cut = Answer::read(cut.as_bytes(), ReviewVersion::V1, "u", true).unwrap();
+        assert_eq!(read_cut.warnings, ["cut \u{fffd}"]);
         let list = r#"["AdmissionReview", "admission.k8s.io/v1", {"uid": "u", "allowed": true}]"#;
         for garbage in [
             "",

@@ -4,7 +4,7 @@ use registry_core::api::Object;
 use registry_core::api::StatusError;
 use registry_core::apply::{ElementError, FieldSet};
 use registry_core::budget::memory;
-use registry_core::codec::json::type_name;
+use registry_core::codec::json::{self, type_name};
 use registry_core::context::{Budget, Exhausted};
 use registry_core::patch::json::JsonPatch;
 use serde_json::Value;
@@ -72,7 +72,7 @@ pub(super) fn change(
 fn decode(patch: &[u8]) -> Result<Value, Failure> {
     let undecodable =
         |reason: String| calling(format!("received undecodable patch in webhook response: {reason}"));
-    let patch: Value = serde_json::from_slice(patch).map_err(|error| undecodable(error.to_string()))?;
+    let patch: Value = json::from_slice(patch).map_err(|error| undecodable(error.to_string()))?;
     if patch.is_array() || patch.is_null() {
         return Ok(patch);
     }

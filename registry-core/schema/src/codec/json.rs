@@ -25,6 +25,7 @@ pub(super) mod write;
 pub use crate::scalars::type_name;
 pub use order::sort_as_written;
 pub use parts::{PartPaths, Parts};
+pub use replacement::from_slice;
 pub use write::encode;
 
 /// Decodes a JSON body and records the paths of duplicate fields. In strings, bytes that are not UTF-8 and halves of

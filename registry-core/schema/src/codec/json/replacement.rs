@@ -1,5 +1,18 @@
 //! Strings with text that is not Unicode: Go's decoder reads U+FFFD in its place, and serde_json refuses it.
 
+use serde::de::DeserializeOwned;
+
+/// Deserializes the answer of another server, in whose strings text that is not Unicode is read as U+FFFD.
+///
+/// # Errors
+/// Fails if the answer is malformed.
+pub fn from_slice<T: DeserializeOwned>(text: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(text).or_else(|error| match replaced(text) {
+        Some(text) => serde_json::from_slice(&text),
+        None => Err(error),
+    })
+}
+
 /// Returns the JSON text with U+FFFD for each half of a surrogate pair, and for each byte that is not UTF-8, in its
 /// strings; `None` if it has neither.
 pub(super) fn replaced(text: &[u8]) -> Option<Vec<u8>> {
