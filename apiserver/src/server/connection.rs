@@ -56,8 +56,8 @@ const MEMORY_END_TIMEOUT: Duration = Duration::from_millis(50);
 /// Maximum size of the headers that the protocol layer reads, in bytes; the filters refuse half of it with a
 /// better response.
 const MAX_HEADER_BYTES: u32 = 128 * 1024;
-/// Maximum number of headers of an HTTP/1.1 request.
-const MAX_HEADERS: usize = 200;
+/// Maximum number of headers of an HTTP/1.1 request. A proxy that impersonates sends one for each group of the user.
+const MAX_HEADERS: usize = 1_000;
 /// Maximum number of streams that a client may open and reset before the connection is closed
 /// (CVE-2023-44487).
 const MAX_PENDING_RESETS: usize = 50;

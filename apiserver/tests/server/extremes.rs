@@ -138,6 +138,46 @@ async fn no_time_of_one_object_makes_a_list_fail() {
 }
 
 #[tokio::test]
+async fn the_zero_time_of_go_is_no_time() {
+    let (server, mut connection) = server_with_pod().await;
+    let event = json!({
+        "metadata": {"name": "zero"}, "involvedObject": {"namespace": "default"},
+        "firstTimestamp": "0001-01-01T02:00:00+02:00", "lastTimestamp": "0001-01-01T00:00:00Z",
+        "eventTime": "0001-01-01T00:00:00.000000Z",
+    });
+    let made = ask(&mut connection, "POST", "/api/v1/namespaces/default/events", "*/*", &event).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    let found = made.json();
+    for field in ["firstTimestamp", "lastTimestamp", "eventTime"] {
+        assert_eq!(found.get(field), Some(&Value::Null), "{field}");
+    }
+    let spec =
+        json!({"renewTime": "0001-01-01T00:00:00.000000Z", "acquireTime": "0001-01-01T00:00:00.000001Z"});
+    let lease = json!({"metadata": {"name": "zero"}, "spec": spec});
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    let made = ask(&mut connection, "POST", leases, "*/*", &lease).await;
+    assert_eq!(made.status, 201, "{}", made.text());
+    assert_eq!(made.json()["spec"], json!({"acquireTime": "0001-01-01T00:00:00.000001Z"}));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_proxy_may_name_hundreds_of_groups() {
+    let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http1).await;
+    let groups: Vec<String> = (0..500).map(|number| format!("group-{number}")).collect();
+    let mut headers = vec![ADMIN, ("impersonate-user", "somebody")];
+    headers.extend(groups.iter().map(|group| ("impersonate-group", group.as_str())));
+    let review = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    let path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let answer = connection.send(request("POST", path, &headers, &review)).await;
+    assert_eq!(answer.status, 201, "{}", answer.text());
+    let found = answer.json()["status"]["userInfo"]["groups"].as_array().map(Vec::len);
+    assert_eq!(found, Some(groups.len() + 1), "they and system:authenticated");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn text_that_is_cut_in_the_middle_of_a_character_is_stored() {
     let (server, mut connection) = server_with_pod().await;
     for (at, text) in [&br"cut \ud83d"[..], b"cut \xf0", br"cut \udcff"].into_iter().enumerate() {

@@ -8,7 +8,7 @@ use serde_json::{Number, Value};
 use super::quantity::Quantity;
 use super::times;
 use super::types::Scalar;
-use registry_meta::time::moment::TimeError;
+use registry_meta::time::moment::{Layout, Moment};
 
 /// Error of a value that does not match its type.
 pub(super) enum Mismatch {
@@ -53,8 +53,8 @@ pub(super) fn conform(scalar: Scalar, value: &mut Value) -> Result<(), Mismatch>
         }
         (Scalar::Bytes, Value::String(text)) => base64(text),
         (Scalar::Quantity, value) => quantity(value),
-        (Scalar::Time, value) => time(value, times::canonical_time),
-        (Scalar::MicroTime, value) => time(value, times::microseconds),
+        (Scalar::Time, value) => time(value, Layout::Seconds),
+        (Scalar::MicroTime, value) => time(value, Layout::Microseconds),
         (_, value) => Err(Mismatch::Type(type_name(value).to_owned())),
     }
 }
@@ -148,11 +148,15 @@ fn quantity(value: &mut Value) -> Result<(), Mismatch> {
     Ok(())
 }
 
-fn time(value: &mut Value, read: impl Fn(&str) -> Result<Option<String>, TimeError>) -> Result<(), Mismatch> {
+/// Conforms a time. Go's zero time is null, as Kubernetes writes it.
+fn time(value: &mut Value, layout: Layout) -> Result<(), Mismatch> {
     let Value::String(text) = &*value else {
         return Err(Mismatch::Inner(type_name(value).to_owned(), "string"));
     };
-    if let Some(canonical) = read(text).map_err(|error| Mismatch::Text(error.to_string()))? {
+    let moment = Moment::parse(text, layout).map_err(|error| Mismatch::Text(error.to_string()))?;
+    if moment == Moment::ZERO {
+        *value = Value::Null;
+    } else if let Some(canonical) = times::canonical(text, moment, layout) {
         *value = Value::String(canonical);
     }
     Ok(())

@@ -8,15 +8,15 @@ use registry_meta::time::{format_microseconds, format_seconds};
 /// # Errors
 /// Fails if Go does not parse it.
 pub fn canonical_time(text: &str) -> Result<Option<String>, TimeError> {
-    let is_canonical = text.len() == "2006-01-02T15:04:05Z".len() && text.ends_with('Z');
-    let moment = Moment::parse(text, Layout::Seconds)?;
-    Ok((!is_canonical).then(|| format_seconds(moment)))
+    Ok(canonical(text, Moment::parse(text, Layout::Seconds)?, Layout::Seconds))
 }
 
-/// Checks a `metav1.MicroTime`; returns the canonical form if it differs.
-pub(super) fn microseconds(text: &str) -> Result<Option<String>, TimeError> {
-    let is_canonical =
-        text.len() == "2006-01-02T15:04:05.000000Z".len() && text.ends_with('Z') && !text.contains(',');
-    let moment = Moment::parse(text, Layout::Microseconds)?;
-    Ok((!is_canonical).then(|| format_microseconds(moment)))
+/// Returns the canonical form of a time, given its text and what that says, if it differs from the text.
+pub(super) fn canonical(text: &str, moment: Moment, layout: Layout) -> Option<String> {
+    let (canonical, format): (_, fn(Moment) -> String) = match layout {
+        Layout::Seconds => ("2006-01-02T15:04:05Z", format_seconds),
+        Layout::Microseconds => ("2006-01-02T15:04:05.000000Z", format_microseconds),
+    };
+    let is_canonical = text.len() == canonical.len() && text.ends_with('Z') && !text.contains(',');
+    (!is_canonical).then(|| format(moment))
 }

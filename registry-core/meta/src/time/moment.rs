@@ -98,6 +98,9 @@ impl Moment {
     /// `0000-01-01T00:00:00Z`.
     pub const MIN: Self = Self { second: -62_167_219_200, nanosecond: 0 };
 
+    /// `0001-01-01T00:00:00Z`: Go's zero time, which Kubernetes writes as null.
+    pub const ZERO: Self = Self { second: -62_135_596_800, nanosecond: 0 };
+
     /// The last nanosecond of the year 9999.
     pub const MAX: Self = Self { second: 253_402_300_799, nanosecond: NANOSECONDS_PER_SECOND - 1 };
 

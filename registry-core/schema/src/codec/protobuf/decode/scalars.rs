@@ -119,7 +119,7 @@ fn int_or_string(name: &str, message: &[u8]) -> Result<Value, DecodeError> {
     }
 }
 
-/// Decodes a time; null for an empty message, which is Go's zero time.
+/// Decodes a time; null for Go's zero time, which is an empty message too.
 ///
 /// Go's messages have times that RFC 3339 has not, and kube-apiserver stores them. They are read as the nearest one that
 /// it has, so that a list does not fail because of one of them.
@@ -139,8 +139,10 @@ fn time(scalar: Scalar, name: &str, message: &[u8]) -> Result<Value, DecodeError
         }
     }
     // Kubernetes' times have no fraction in JSON, so it is dropped here too.
+    let moment = Moment::nearest(seconds, if scalar == Scalar::Time { 0 } else { nanos });
     Ok(match scalar {
-        Scalar::Time => format_seconds(Moment::nearest(seconds, 0)).into(),
-        _ => format_microseconds(Moment::nearest(seconds, nanos)).into(),
+        _ if moment == Moment::ZERO => Value::Null,
+        Scalar::Time => format_seconds(moment).into(),
+        _ => format_microseconds(moment).into(),
     })
 }
