@@ -69,7 +69,7 @@ pub enum Inapplicable {
     Absent {
         /// The operation.
         operation: Operation,
-        /// What the library calls the path.
+        /// The library's name of the path.
         place: Place,
         /// The path.
         path: String,
@@ -95,7 +95,7 @@ pub enum Inapplicable {
         member: &'static str,
         /// The path, or the index in a move.
         path: String,
-        /// What is wrong with the index.
+        /// The error of the index.
         source: IndexError,
     },
     /// A path has no index at which an element can be inserted.
@@ -105,7 +105,7 @@ pub enum Inapplicable {
         operation: Operation,
         /// The path.
         path: String,
-        /// What is wrong with the index.
+        /// The error of the index.
         source: IndexError,
     },
     /// A scalar replaces the whole value. The library formats an error that is nil.
@@ -128,7 +128,7 @@ pub enum Operation {
     Test,
 }
 
-/// What the library calls a path that a value does not have, with what surrounds it.
+/// The library's name of a path that a value does not have, with what surrounds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the texts describe the variants")]
 pub enum Place {

@@ -33,8 +33,8 @@ pub struct JsonPatch {
 /// One operation. Missing members are reported only when it is applied.
 #[derive(Clone, Debug)]
 struct PatchOperation {
-    /// The operation, or the name of none.
-    kind: Result<Operation, String>,
+    /// The operation, or the error of applying one of an unknown name.
+    kind: Result<Operation, Inapplicable>,
     path: Option<Pointer>,
     from: Option<Pointer>,
     value: Value,
@@ -123,7 +123,7 @@ impl PatchOperation {
         };
         let kind = text("op")?.unwrap_or("unknown");
         Ok(Self {
-            kind: Operation::named(kind).ok_or_else(|| kind.to_owned()),
+            kind: Operation::named(kind).ok_or_else(|| Inapplicable::UnknownOperation(kind.to_owned())),
             path: text("path")?.map(Pointer::parse),
             from: text("from")?.map(Pointer::parse),
             value: fields.get("value").cloned().unwrap_or_default(),
@@ -146,7 +146,7 @@ impl Application<'_> {
     fn run(&mut self, patch: &PatchOperation) -> Result<(), PatchError> {
         let operation = match &patch.kind {
             Ok(operation) => *operation,
-            Err(unknown) => return Err(Inapplicable::UnknownOperation(unknown.clone()).into()),
+            Err(unknown) => return Err(unknown.clone().into()),
         };
         let path = || patch.path.as_ref().ok_or(Inapplicable::NoMember { operation, member: "path" });
         let from = || patch.from.as_ref().ok_or(Inapplicable::NoMember { operation, member: "from" });
