@@ -189,8 +189,17 @@ async fn values_that_are_no_such_object_are_told() {
     let store = fixture.store(ConfigMaps::TYPE);
     let values = [
         ("cut", as_protobuf(&pod("a", "n")).slice(..40), "unexpected EOF"),
-        ("unknown", protobuf::envelope("v9", "Nothing", b""), "no kind \"Nothing\" is registered"),
-        ("table", protobuf::envelope("meta.k8s.io/v1", "Table", b""), "no kind \"Table\" is registered"),
+        (
+            "kind",
+            protobuf::envelope("v1", "Nothing", b""),
+            "no kind \"Nothing\" is registered for version \"v1\"",
+        ),
+        (
+            "version",
+            protobuf::envelope("v9", "ConfigMap", b""),
+            "no kind \"ConfigMap\" is registered for version \"v9\"",
+        ),
+        ("table", protobuf::envelope("meta.k8s.io/v1", "Table", b""), "for version \"meta.k8s.io/v1\""),
     ];
     for (name, value, why) in values {
         let key = format!("/registry/configmaps/default/{name}");

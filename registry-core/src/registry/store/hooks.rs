@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::future::join_all;
 
 use crate::api::{ErrorList, Object, StatusError};
 use crate::context::RequestContext;
@@ -152,11 +153,11 @@ impl Store {
         }
     }
 
-    /// Notifies the hooks of a committed deletion.
+    /// Notifies the hooks of a committed deletion. All begin at once, so that none is left out if the request is abandoned
+    /// while another one waits.
     pub(super) async fn removed(&self, last: &StoredObject) {
-        for hooks in self.hooks.load_full().iter() {
-            hooks.after_delete(last).await;
-        }
+        let hooks = self.hooks.load_full();
+        join_all(hooks.iter().map(|hooks| hooks.after_delete(last))).await;
     }
 
     pub(super) async fn begin_create(
