@@ -1,6 +1,6 @@
 //! Descriptions of groups: this server's own, and those that extension servers and other servers of the cluster give.
 //!
-//! Kubernetes concept: `APIGroupDiscovery` of `apidiscovery.k8s.io/v2`. The fields are written by name.
+//! Kubernetes concept: `APIGroupDiscovery` of `apidiscovery.k8s.io/v2`. Fields are serialized in the order of their names.
 
 use serde::Serialize;
 
@@ -79,8 +79,8 @@ pub(crate) struct SubresourceDiscovery {
     pub(crate) verbs: Vec<String>,
 }
 
-/// The kind with which a path responds. Group and version are empty if they are those of the path; all is if the server does
-/// not say it, because some clients expect a kind.
+/// The kind with which a path responds. Group and version are empty if they are those of the path. All three are empty if
+/// the server does not name a kind, because some clients fail without the field.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(crate) struct KindDiscovery {
     /// The group.

@@ -35,7 +35,7 @@ pub(super) fn request_object(call: &Call<'_>, object: &Object) {
 /// means, or else as text.
 pub(super) fn patch(call: &Call<'_>, patch: &Bytes, decode: impl FnOnce(&[u8]) -> Option<Value>) {
     let Some(record) = call.context.audit_at(AuditLevel::Request) else { return };
-    // What is passed over is not checked for UTF-8.
+    // Strings that are ignored are not checked for UTF-8 by the decoder.
     let text = std::str::from_utf8(patch).ok();
     let is_json = text.is_some_and(|text| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok());
     let recorded = if is_json {

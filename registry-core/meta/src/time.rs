@@ -38,7 +38,7 @@ pub fn format_microseconds(moment: impl Into<Moment>) -> String {
     let mut text = String::with_capacity(SECONDS_LENGTH + 8);
     push_seconds(&mut text, moment);
     text.push('.');
-    let microseconds = i64::from(moment.subsec_nanosecond() / 1_000);
+    let microseconds = moment.subsec_nanosecond() / 1_000;
     push_pair(&mut text, microseconds / 10_000, "");
     push_pair(&mut text, microseconds / 100 % 100, "");
     push_pair(&mut text, microseconds % 100, "Z");
@@ -48,18 +48,19 @@ pub fn format_microseconds(moment: impl Into<Moment>) -> String {
 /// Appends a time in whole seconds, without its time zone. Every write and every audit event needs such texts, which
 /// the general formatter of `jiff` makes more slowly.
 fn push_seconds(text: &mut String, moment: Moment) {
-    let civil = moment.civil();
-    push_pair(text, civil.year / 100, "");
-    push_pair(text, civil.year % 100, "-");
-    push_pair(text, civil.month, "-");
-    push_pair(text, civil.day, "T");
-    push_pair(text, civil.hour, ":");
-    push_pair(text, civil.minute, ":");
-    push_pair(text, civil.second, "");
+    let datetime = moment.datetime();
+    let year = i32::from(datetime.year());
+    push_pair(text, year / 100, "");
+    push_pair(text, year % 100, "-");
+    push_pair(text, datetime.month().into(), "-");
+    push_pair(text, datetime.day().into(), "T");
+    push_pair(text, datetime.hour().into(), ":");
+    push_pair(text, datetime.minute().into(), ":");
+    push_pair(text, datetime.second().into(), "");
 }
 
 /// Appends a number below 100 with two digits, and what follows it.
-fn push_pair(text: &mut String, number: i64, separator: &str) {
+fn push_pair(text: &mut String, number: i32, separator: &str) {
     const PAIRS: &str = "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445464748495051525354555657585960616263646566676869707172737475767778798081828384858687888990919293949596979899";
     let pair = usize::try_from(number).ok().and_then(|number| PAIRS.get(2 * number..2 * number + 2));
     text.push_str(pair.unwrap_or_default());

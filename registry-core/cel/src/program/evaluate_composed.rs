@@ -51,7 +51,7 @@ impl<'a> Composed<'a> {
             Ok(program) => program,
             Err(failure) => return Err(Box::new(failure.clone())),
         };
-        // What is spent already makes the whole evaluation fail, so that nothing needs to be computed for it.
+        // The evaluation fails as a whole once its budget is spent: no variable needs to be computed.
         if self.cost.get() > self.limit.get() {
             return Err(Box::new(EvaluationError::CostLimitExceeded));
         }

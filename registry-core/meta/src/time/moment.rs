@@ -1,11 +1,12 @@
 //! Points in time as objects have them, read and written as Go's `time` package does.
 
+use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
 const NANOSECONDS_PER_SECOND: i32 = 1_000_000_000;
-const SECONDS_PER_DAY: i64 = 86_400;
+const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
-/// The parts before the fraction: the name in Go's layout, and what it stands for.
+/// The parts before the fraction, by their names in Go's layout.
 const PARTS: [(&str, Part); 11] = [
     ("2006", Part::Number { digits: 4, least: 0, most: 9999, name: "year" }),
     ("-", Part::Mark),
@@ -81,17 +82,6 @@ pub enum TimeError {
     },
 }
 
-/// Date and time of day in UTC.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Civil {
-    pub(super) year: i64,
-    pub(super) month: i64,
-    pub(super) day: i64,
-    pub(super) hour: i64,
-    pub(super) minute: i64,
-    pub(super) second: i64,
-}
-
 // === impl Moment ===
 
 impl Moment {
@@ -152,12 +142,8 @@ impl Moment {
         if !after_zone.is_empty() {
             return Err(TimeError::ExtraText { text: text.to_owned(), extra: after_zone.to_owned() });
         }
-        let [year, month, day, hour, minute, second] = numbers.map(i64::from);
-        if day < 1 || day > days_in_month(year, month) {
-            return Err(out_of_range("day"));
-        }
-        let days = days_since_1970(year, month, day);
-        let second = days * SECONDS_PER_DAY + hour * 3600 + minute * 60 + second - offset;
+        let datetime = datetime(numbers).ok_or_else(|| out_of_range("day"))?;
+        let second = datetime.duration_since(EPOCH).as_secs() - offset;
         let moment = Self { second, nanosecond };
         if moment < Self::MIN || moment > Self::MAX {
             return Err(out_of_range("year"));
@@ -186,11 +172,9 @@ impl Moment {
         SignedDuration::new(self.second - other.second, self.nanosecond - other.nanosecond)
     }
 
-    pub(super) fn civil(self) -> Civil {
-        let day = self.second.div_euclid(SECONDS_PER_DAY);
-        let second = self.second.rem_euclid(SECONDS_PER_DAY);
-        let (year, month, day) = date(day);
-        Civil { year, month, day, hour: second / 3600, minute: second / 60 % 60, second: second % 60 }
+    /// Returns the date and the time of day in UTC. The calendar has all years of the range.
+    pub(super) fn datetime(self) -> DateTime {
+        EPOCH.saturating_add(SignedDuration::new(self.second, self.nanosecond))
     }
 }
 
@@ -209,6 +193,14 @@ impl Layout {
             Self::Microseconds => "2006-01-02T15:04:05.000000Z07:00",
         }
     }
+}
+
+/// Returns a date and a time of day, given numbers that [`PARTS`] allow; `None` if the month does not have such a day.
+fn datetime(numbers: [u32; 6]) -> Option<DateTime> {
+    let [year, month, day, hour, minute, second] = numbers.map(|number| i16::try_from(number).ok());
+    let small = |number: Option<i16>| i8::try_from(number?).ok();
+    let (month, day) = (small(month)?, small(day)?);
+    DateTime::new(year?, month, day, small(hour)?, small(minute)?, small(second)?, 0).ok()
 }
 
 fn leading_digits(text: &str, digits: usize) -> Option<(u32, &str)> {
@@ -253,66 +245,13 @@ fn zone(text: &str) -> Option<(Result<i64, &'static str>, &str)> {
     Some((offset, rest))
 }
 
-// The calendar, in years that begin with March: the leap day is the last of them, and the months before it have lengths
-// of a simple pattern. An era are the 400 years after which the calendar repeats itself.
-
-const DAYS_PER_ERA: i64 = 146_097;
-/// The days from 0000-03-01 to 1970-01-01.
-const DAYS_BEFORE_1970: i64 = 719_468;
-
-fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month > 2 { year } else { year - 1 };
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    year.div_euclid(400) * DAYS_PER_ERA + day_of_era - DAYS_BEFORE_1970
-}
-
-/// Returns year, month and day.
-const fn date(days_since_1970: i64) -> (i64, i64, i64) {
-    let days = days_since_1970 + DAYS_BEFORE_1970;
-    let day_of_era = days.rem_euclid(DAYS_PER_ERA);
-    let leap_days = day_of_era / 1460 - day_of_era / 36_524 + day_of_era / (DAYS_PER_ERA - 1);
-    let year_of_era = (day_of_era - leap_days) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = (month_from_march + 2) % 12 + 1;
-    let year = days.div_euclid(DAYS_PER_ERA) * 400 + year_of_era;
-    (if month > 2 { year } else { year + 1 }, month, day)
-}
-
-const fn days_in_month(year: i64, month: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use jiff::civil;
-
     use super::super::{format_microseconds, format_seconds};
     use super::*;
 
     fn written(text: &str) -> Result<String, String> {
         Moment::parse(text, Layout::Seconds).map(format_seconds).map_err(|error| error.to_string())
-    }
-
-    #[test]
-    fn the_calendar_is_that_of_the_general_one() {
-        let epoch = civil::date(1970, 1, 1);
-        let months = (0..=9999).flat_map(|year| (1..=12).map(move |month| civil::date(year, month, 1)));
-        for day in months.flat_map(|first| [first, first.last_of_month()]) {
-            let days = i64::from((day - epoch).get_days());
-            let (year, month, day_of_month) = (day.year().into(), day.month().into(), day.day().into());
-            assert_eq!(days_since_1970(year, month, day_of_month), days, "{day}");
-            assert_eq!(date(days), (year, month, day_of_month), "{day}");
-            assert_eq!(days_in_month(year, month), i64::from(day.days_in_month()), "{day}");
-        }
     }
 
     #[test]

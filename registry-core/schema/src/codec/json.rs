@@ -35,8 +35,11 @@ pub use write::encode;
 /// Fails if the body is malformed, has trailing data, or exceeds a limit.
 pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError> {
     decode_unicode(bytes, limits).or_else(|error| {
+        if limits.is_exhausted() {
+            return Err(error);
+        }
         let replaced = replacement::replaced(bytes).ok_or(error)?;
-        // What it is made of has been taken, except that a replacement can be longer than what it replaces.
+        // The memory of the value was taken before, and here that of the text with replacements, which may be longer.
         limits.take(replaced.len())?;
         read_noting_duplicates(&replaced, limits.depth)
     })

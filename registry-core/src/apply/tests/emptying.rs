@@ -131,7 +131,7 @@ fn an_emptied_map_or_list_stays_if_a_manager_has_something_there() {
             json!({"open": {"x": {"y": {}}}}),
             json!({"one": {}, "two": {"f:open": {"f:x": {".": {}, "f:y": {}}}}}),
         ),
-        // What another manager has below a removed key goes with it. It had something in the map, which stays.
+        // Fields of another manager below a removed key are removed too. The map stays, because it had an element in it.
         (
             vec![
                 Apply("one", full()),

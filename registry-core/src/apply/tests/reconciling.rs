@@ -78,7 +78,7 @@ fn a_manager_of_parts_is_the_manager_of_what_has_become_atomic() {
     let left = json!({"f:map": {}, "f:parts": {"f:p": {}}, "f:text": {}, "f:open": open});
     assert_eq!(owners(&forced), json!({"first": left, "second": {"f:list": {}, "f:part": {}, "f:text": {}}}));
 
-    // What the manager no longer applies goes as a whole.
+    // Fields that the manager no longer applies are removed as a whole.
     let less = now_atomic.apply(Some(&live), &thing(json!({"text": "t"})), "first", false, THIRD).unwrap();
     let less = less.expect("no conflict");
     assert_eq!(less.get(&["spec"]), Some(&json!({"text": "t"})));

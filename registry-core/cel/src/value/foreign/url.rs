@@ -35,7 +35,7 @@ impl Url {
             return fail("invalid URI for request");
         }
         if !rest.starts_with('/') {
-            // What follows the scheme is opaque.
+            // The rest after the scheme is opaque.
             let scheme = scheme.to_lowercase();
             let empty = String::new;
             return Ok(Self { text: text.to_owned(), scheme, host: empty(), path: empty(), query: empty() });

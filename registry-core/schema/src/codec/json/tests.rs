@@ -174,4 +174,9 @@ fn replaced_names_are_duplicates_and_take_from_the_budget() {
     let hostile = [b"\"", &b"\xff".repeat(100_000)[..], b"\""].concat();
     let budget = Budget::with_bytes(150_000);
     assert!(matches!(decode(&hostile, &Limits::within(&budget)), Err(DecodeError::Exhausted(_))));
+
+    // The value takes more than is left, the text with the replacement does not.
+    let large = [b"[\"\xff\"", &b",[]".repeat(10_000)[..], b"]"].concat();
+    let budget = Budget::with_bytes(100_000);
+    assert!(matches!(decode(&large, &Limits::within(&budget)), Err(DecodeError::Exhausted(_))));
 }

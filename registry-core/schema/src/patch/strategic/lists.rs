@@ -167,7 +167,7 @@ fn merge_keyed<'s, T: Typed<'s>>(
             let Value::Object(change) = change else { continue };
             merge_map(fields, change, element)?;
         } else {
-            // What is in a new element stays as it is, as in Kubernetes.
+            // Directives within a new element stay, as in Kubernetes.
             places.insert(identity.clone(), merged.len());
             merged.push((identity, change));
         }
