@@ -147,8 +147,9 @@ pub struct ListRequest {
     pub limit: u64,
     /// The token that the previous page returned.
     pub continue_token: Option<String>,
-    /// Without a limit: whether the page may end early, with a token for the remainder, to bound the memory it takes.
-    pub in_parts: bool,
+    /// Size in bytes at which the page ends early, with a token for the remainder, to bound the memory it takes. `None`: 8 MiB
+    /// with a limit of objects, unbounded without one.
+    pub max_bytes: Option<usize>,
     /// Whether the caller needs the attributes of the listed objects even if nothing is selected by them.
     pub with_attributes: bool,
 }

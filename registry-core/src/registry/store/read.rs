@@ -22,6 +22,9 @@ use super::Store;
 const NAME: &str = "metadata.name";
 const NAMESPACE: &str = "metadata.namespace";
 
+/// Size of one part of a list without a limit that is read from the store, in bytes.
+const PART_BYTES: usize = 512 * 1024;
+
 #[async_trait]
 impl Getter for Store {
     async fn get(
@@ -138,7 +141,7 @@ impl Store {
             revision_match: options.resource_version_match,
             limit: options.limit,
             continue_token: options.continue_token.clone(),
-            in_parts,
+            max_bytes: in_parts.then_some(PART_BYTES),
             with_attributes: false,
         };
         let verb = if options.continue_token.is_some() { Verb::ListPage } else { Verb::List };
@@ -166,8 +169,11 @@ impl Store {
         Ok(Rest::new(move || {
             let storage = storage.clone();
             let keys = keys.clone();
-            let request =
-                ListRequest { predicate: predicate.clone(), in_parts: true, ..ListRequest::default() };
+            let request = ListRequest {
+                predicate: predicate.clone(),
+                max_bytes: Some(PART_BYTES),
+                ..ListRequest::default()
+            };
             let part_at = move |token: Option<String>| {
                 let storage = storage.clone();
                 let keys = keys.clone();

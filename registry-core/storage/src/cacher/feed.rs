@@ -28,8 +28,10 @@ use super::state::CacheState;
 /// Maximum number of changes applied under one lock.
 const BATCH: usize = 256;
 
-/// Maximum number of objects per list page; the store returns fewer when they are large.
-const PAGE_OBJECTS: u64 = 5_000;
+/// Maximum number of objects per list page, and the size at which it ends, in bytes: what exceeds the budget is released after
+/// each page.
+const PAGE_OBJECTS: u64 = 50_000;
+const PAGE_BYTES: usize = 32 * 1024 * 1024;
 
 /// The delays after failures.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(2));
@@ -103,6 +105,7 @@ async fn fill(
     let mut request = ListRequest {
         with_attributes: true,
         limit: PAGE_OBJECTS,
+        max_bytes: Some(PAGE_BYTES),
         revision: at,
         revision_match: at.map(|_| ResourceVersionMatch::Exact),
         ..ListRequest::default()

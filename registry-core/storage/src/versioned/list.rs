@@ -13,11 +13,9 @@ use super::state::entry;
 use super::{KeyRange, VersionedStore, not_in_the_future, successor};
 use crate::continue_token::{self, Position};
 
-/// Approximate size of one read of the engine, in bytes: engines limit by number of objects.
-const READ_BYTES: usize = 2 * 1024 * 1024;
-
-/// Size of one part of a list without a limit, in bytes.
-const PART_BYTES: usize = 512 * 1024;
+/// Approximate size of one read of the engine, in bytes: engines limit by number of objects. With each read, they also count
+/// all keys that follow, so that many small reads of a large collection cost more than its objects.
+const READ_BYTES: usize = 8 * 1024 * 1024;
 
 /// Maximum size of a page with a limit, in bytes: the page ends early and clients request the next one.
 const MAX_PAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -100,12 +98,10 @@ fn position(range: &KeyRange, request: &ListRequest) -> Result<Position, Storage
 impl Listing<'_> {
     /// Reads until the page is full or nothing is left.
     async fn fill(&mut self) -> Result<(), StorageError> {
-        let mut page = match self.request.limit {
-            0 => u64::MAX,
-            limit => limit,
-        };
+        let mut page = self.max_objects();
+        let read_bytes = self.max_bytes().min(READ_BYTES);
         loop {
-            let full = self.read(page.min(self.store.page_size.objects_of(self.read_bytes()))).await?;
+            let full = self.read(page.min(self.store.page_size.objects_of(read_bytes))).await?;
             if full || self.left == 0 {
                 return Ok(());
             }
@@ -131,7 +127,7 @@ impl Listing<'_> {
         if let Some(last) = ranged.key_values.last() {
             self.start = successor(&last.key);
         }
-        if self.request.limit == 0 && !self.request.in_parts && self.left > ranged.key_values.len() as u64 {
+        if self.left > ranged.key_values.len() as u64 && !self.is_full_with(&ranged.key_values) {
             self.read_ahead(page);
         }
         for key_value in ranged.key_values {
@@ -177,20 +173,34 @@ impl Listing<'_> {
         Ok(())
     }
 
-    fn read_bytes(&self) -> usize {
-        if self.request.limit == 0 && self.request.in_parts { PART_BYTES } else { READ_BYTES }
-    }
-
     fn push(&mut self, object: StoredObject) {
         self.item_bytes += object.json().len();
         self.items.push(object);
     }
 
     fn is_full(&self) -> bool {
-        match (self.request.limit, self.request.in_parts) {
-            (0, false) => false,
-            (0, true) => self.item_bytes >= PART_BYTES,
-            (limit, _) => self.items.len() as u64 >= limit || self.item_bytes >= MAX_PAGE_BYTES,
+        self.items.len() as u64 >= self.max_objects() || self.item_bytes >= self.max_bytes()
+    }
+
+    /// Whether the page is full if all these objects are selected.
+    fn is_full_with(&self, key_values: &[KeyValue]) -> bool {
+        let bytes: usize = key_values.iter().map(|key_value| key_value.value.len()).sum();
+        (self.items.len() + key_values.len()) as u64 >= self.max_objects()
+            || self.item_bytes + bytes >= self.max_bytes()
+    }
+
+    fn max_objects(&self) -> u64 {
+        match self.request.limit {
+            0 => u64::MAX,
+            limit => limit,
+        }
+    }
+
+    fn max_bytes(&self) -> usize {
+        match (self.request.max_bytes, self.request.limit) {
+            (Some(max_bytes), _) => max_bytes,
+            (None, 0) => usize::MAX,
+            (None, _) => MAX_PAGE_BYTES,
         }
     }
 
