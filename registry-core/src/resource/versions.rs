@@ -16,7 +16,7 @@ use crate::schema::{Schema, StructuralSchema};
 use crate::storage::{Attributes, AttributesOf, CanonicalForm, InvalidValue, StoredVersionError};
 
 use super::conversion::{ConversionError, only};
-use super::{ResourceType, RetiredVersion};
+use super::{Renew, ResourceType, RetiredVersion};
 
 /// Memory that defaults may add to a stored object when it is read, beside [`NEW_DEFAULTS_FACTOR`] times its size. A
 /// list reads any number of objects, so that the sum for all of them has to be in proportion to what is stored.
@@ -221,8 +221,10 @@ fn renewed(
     mut object: Object,
 ) -> Result<Object, InvalidValue> {
     let budget = Budget::default();
-    if let Some(renew) = retired.renew {
-        renew(&mut object, &budget).map_err(InvalidValue::new)?;
+    match retired.renew {
+        Some(Renew::Plain(renew)) => renew(&mut object),
+        Some(Renew::Budgeted(renew)) => renew(&mut object, &budget).map_err(InvalidValue::new)?,
+        None => {}
     }
     let mut current = version.in_current_form(object, &budget).map_err(InvalidValue::new)?;
     version.strategy.complete_stored(&mut current);
