@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use flowcontrol::{Flow, FlowControl};
+use flowcontrol::Flow;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::header::CONNECTION;
@@ -84,8 +84,6 @@ pub struct Filters<D> {
     inner: Arc<D>,
     authenticator: Arc<Authenticator>,
     authorizer: Arc<dyn Authorizer>,
-    /// `None` if priority and fairness is disabled.
-    flow_control: Option<Arc<FlowControl>>,
     health: Health,
     in_flight: InFlight,
     audit_ids: AuditIds,
@@ -166,13 +164,11 @@ impl Peer {
 // === impl Filters ===
 
 impl<D: Dispatch> Filters<D> {
-    /// Wraps `inner` in the filters.
+    /// Wraps `inner` in the filters, without priority and fairness.
     pub fn new(
         inner: Arc<D>,
         authenticator: impl Into<Arc<Authenticator>>,
         authorizer: Arc<dyn Authorizer>,
-        flow_control: Option<Arc<FlowControl>>,
-        health: Health,
         limits: &LimitOptions,
         metrics: Arc<ServerMetrics>,
     ) -> Self {
@@ -180,9 +176,8 @@ impl<D: Dispatch> Filters<D> {
             inner,
             authenticator: authenticator.into(),
             authorizer,
-            in_flight: InFlight::new(limits, flow_control.clone()),
-            flow_control,
-            health,
+            in_flight: InFlight::new(limits),
+            health: Health::default(),
             audit_ids: AuditIds::default(),
             request_timeout: limits.request_timeout,
             metrics,
@@ -359,7 +354,7 @@ impl<D: Dispatch> Filters<D> {
         }
 
         // Flow control: finds the matching flow schema, which every response from here on names.
-        findings.flow = self.flow_control.as_ref().and_then(|control| control.classify(&user, &info));
+        findings.flow = self.in_flight.control.as_ref().and_then(|control| control.classify(&user, &info));
         if let (Some(entry), Some(flow)) = (&mut findings.log, &findings.flow) {
             entry.set_flow(flow);
         }

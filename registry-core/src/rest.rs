@@ -190,6 +190,17 @@ pub trait GracefulDeleter: Storage {
         admission: &dyn ValidateObject,
         options: &DeleteOptions,
     ) -> Result<Deletion, StatusError>;
+
+    /// Deletes an object as one of a collection. By default as one by itself.
+    async fn delete_listed(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        admission: &dyn ValidateObject,
+        options: &DeleteOptions,
+    ) -> Result<Deletion, StatusError> {
+        self.delete(context, name, admission, options).await
+    }
 }
 
 /// Deletes many objects.

@@ -13,7 +13,6 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::api::{GroupVersionKind, Object};
-use registry_core::budget::{Budget, Exhausted};
 use registry_core::capabilities;
 use registry_core::registry::{Services, Store, Subresource, SubresourceStore, VirtualStorage};
 use registry_core::resource::{Column, ResourceType, RowCondition, Strategy};
@@ -227,12 +226,10 @@ struct EnclosureV1beta2 {
 }
 
 /// Renames the field of a pen.
-#[expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
-fn renew_pen(pen: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+fn renew_pen(pen: &mut Object) {
     if let Some(warden) = pen.remove(&["spec", "warden"]) {
         pen.set(&["spec", "keeper"], warden);
     }
-    Ok(())
 }
 
 /// A ticket that is not kept for long.

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use flowcontrol::FlowControl;
 use registry_core::context::ClusterPolicy;
 
 use crate::audit::Auditor;
 use crate::faults::Faults;
+use crate::health::Health;
 use crate::options::HttpOptions;
 use crate::telemetry::Sampler;
 use crate::zpages::Zpages;
@@ -14,6 +16,19 @@ use super::browser::Browser;
 use super::{Dispatch, Draining, Filters};
 
 impl<D: Dispatch> Filters<D> {
+    /// Shares the server between requests by priority and fairness.
+    #[must_use]
+    pub(crate) fn with_flow_control(mut self, control: Option<Arc<FlowControl>>) -> Self {
+        self.in_flight.control = control;
+        self
+    }
+
+    /// Answers requests for the health of the server by these checks.
+    #[must_use]
+    pub(crate) fn with_health(self, health: Health) -> Self {
+        Self { health, ..self }
+    }
+
     /// Audits requests by this auditor.
     #[must_use]
     pub(crate) fn with_auditor(self, auditor: Option<Arc<Auditor>>) -> Self {

@@ -50,7 +50,7 @@ pub(super) struct InFlight {
     exempt: Class,
     shared: Class,
     /// `None` if priority and fairness is disabled.
-    control: Option<Arc<FlowControl>>,
+    pub(super) control: Option<Arc<FlowControl>>,
     /// Maximum numbers of reads and of writes without flow control; 0 is no limit.
     limits: [usize; 2],
     reads: Arc<Numbers>,
@@ -140,14 +140,14 @@ pub(super) struct Refused {
 
 impl InFlight {
     /// Returns the bounds of these options.
-    pub(super) fn new(limits: &LimitOptions, control: Option<Arc<FlowControl>>) -> Self {
+    pub(super) fn new(limits: &LimitOptions) -> Self {
         let configured = limits.max_requests_inflight.saturating_add(limits.max_mutating_requests_inflight);
         // Without any limit, responses have none either.
         let seats = if configured == 0 { usize::MAX } else { configured.max(MIN_SEATS) };
         Self {
             exempt: Class::new(seats),
             shared: Class::new(seats),
-            control,
+            control: None,
             limits: [limits.max_requests_inflight, limits.max_mutating_requests_inflight],
             reads: Arc::default(),
             writes: Arc::default(),
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn bodies_of_one_user_leave_memory_for_others() {
-        let in_flight = InFlight::new(&Options::default().limits, None);
+        let in_flight = InFlight::new(&Options::default().limits);
         let user = |name: &str| UserInfo { name: name.to_owned(), ..UserInfo::default() };
         let mut bodies = Vec::new();
         loop {

@@ -58,7 +58,7 @@ impl<D: Dispatch> Filters<D> {
 
     /// Responds with a page about priority and fairness.
     fn debug_page(&self, path: &str, query: &str) -> Option<Result<Response, StatusError>> {
-        let page = self.flow_control.as_ref()?.page(path, query)?;
+        let page = self.in_flight.control.as_ref()?.page(path, query)?;
         Some(Ok(responses::plain_text(page)))
     }
 }

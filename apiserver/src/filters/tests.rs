@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clients::egress::Route;
-use flowcontrol::Mandatory;
+use flowcontrol::{FlowControl, Mandatory};
 use http_body_util::BodyExt as _;
 use resources::api::flowcontrol::mandatory;
 use tokio::sync::Notify;
@@ -65,15 +65,9 @@ fn filters_with(limits: &LimitOptions, authorizer: Arc<dyn Authorizer>) -> Arc<F
         let (flows, storage) = (metrics.flow_control(), metrics.storage());
         FlowControl::new(seats, limits.request_timeout, flows, storage, Mandatory::new(mandatory::specs()))
     };
-    Arc::new(Filters::new(
-        Arc::default(),
-        Authenticator::new(tokens, true),
-        authorizer,
-        limits.enable_priority_and_fairness.then(control),
-        Health::default(),
-        limits,
-        metrics.clone(),
-    ))
+    let filters =
+        Filters::new(Arc::default(), Authenticator::new(tokens, true), authorizer, limits, metrics.clone());
+    Arc::new(filters.with_flow_control(limits.enable_priority_and_fairness.then(control)))
 }
 
 /// Allows everything.

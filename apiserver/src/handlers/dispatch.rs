@@ -19,6 +19,16 @@ use super::call::Call;
 use super::routing::{Missing, Route, method_not_allowed, resource_not_found};
 use super::{audit, connect, create, delete, get, list, patch, update, watch};
 
+/// A request for a resource, apart from its body.
+#[derive(Clone, Copy)]
+struct Asked<'r> {
+    info: &'r RequestInfo,
+    resource: &'r ResourceRequest,
+    parts: &'r Parts,
+}
+
+// === impl Api ===
+
 impl Api {
     /// Handles a request that has passed the filters. Every failure becomes a response too.
     pub async fn respond(
@@ -30,7 +40,10 @@ impl Api {
         let (parts, body) = request.into_parts();
         let mut measure = Measure::begin(context.received);
         let result = match &info.resource {
-            Some(resource) => self.serve(&info, resource, &mut context, &parts, body, &mut measure).await,
+            Some(resource) => {
+                let asked = Asked { info: &info, resource, parts: &parts };
+                self.serve(asked, body, &mut context, &mut measure).await
+            }
             None => self.document(&info.path, &parts).await,
         };
         let mut response = result.unwrap_or_else(|failure| {
@@ -51,13 +64,12 @@ impl Api {
         Output::for_errors(&parts.headers, Query::from_uri(&parts.uri), self.config.cbor)
     }
 
+    /// Finds the route of a request for a resource, and calls its verb.
     async fn serve(
         &self,
-        info: &RequestInfo,
-        resource: &ResourceRequest,
-        context: &mut RequestContext,
-        parts: &Parts,
+        Asked { info, resource, parts }: Asked<'_>,
         body: Body,
+        context: &mut RequestContext,
         measure: &mut Measure,
     ) -> Result<Response, StatusError> {
         let route = match self.route(info, resource).await {
@@ -85,29 +97,7 @@ impl Api {
             audit::deprecated(&call, deprecation);
             call.context.warn(deprecation);
         }
-        let has_name = !resource.name.is_empty();
-        if let (Some(connecter), true) = (&route.path.capabilities.connecter, has_name) {
-            // Boxed: rare, and larger than all other calls.
-            return Box::pin(connect::connect(&call, connecter.as_ref(), parts, body)).await;
-        }
-        if parts.method == Method::HEAD && !route.is_custom() {
-            return Err(method_not_allowed());
-        }
-        match info.verb {
-            Verb::Get if has_name => get::get(&call).await,
-            // Boxed: all others are larger, and more work.
-            Verb::List => Box::pin(list::list(&call)).await,
-            // The prefix `/watch/` names the verb, whatever the method.
-            Verb::Watch if matches!(parts.method, Method::GET | Method::HEAD) => {
-                Box::pin(watch::watch(&call)).await
-            }
-            Verb::Create => Box::pin(create::create(&call, body)).await,
-            Verb::Update if has_name => Box::pin(update::update(&call, body)).await,
-            Verb::Patch if has_name => Box::pin(patch::patch(&call, body)).await,
-            Verb::Delete if has_name => Box::pin(delete::delete(&call, body)).await,
-            Verb::DeleteCollection => Box::pin(delete::delete_collection(&call, body)).await,
-            _ => Err(method_not_allowed()),
-        }
+        call.perform(parts, body).await
     }
 
     /// Returns the route of a request.
@@ -148,6 +138,37 @@ impl Api {
             // A version that a served group does not have is reported as a missing resource.
             None if served.has_group_of(path) => Err(resource_not_found()),
             None => Ok(responses::page_not_found()),
+        }
+    }
+}
+
+// === impl Call ===
+
+impl Call<'_> {
+    /// Calls the verb.
+    async fn perform(&self, parts: &Parts, body: Body) -> Result<Response, StatusError> {
+        let has_name = !self.name.is_empty();
+        if let (Some(connecter), true) = (&self.route.path.capabilities.connecter, has_name) {
+            // Boxed: rare, and larger than all other calls.
+            return Box::pin(connect::connect(self, connecter.as_ref(), parts, body)).await;
+        }
+        if parts.method == Method::HEAD && !self.route.is_custom() {
+            return Err(method_not_allowed());
+        }
+        match self.info.verb {
+            Verb::Get if has_name => get::get(self).await,
+            // Boxed: all others are larger, and more work.
+            Verb::List => Box::pin(list::list(self)).await,
+            // The prefix `/watch/` names the verb, whatever the method.
+            Verb::Watch if matches!(parts.method, Method::GET | Method::HEAD) => {
+                Box::pin(watch::watch(self)).await
+            }
+            Verb::Create => Box::pin(create::create(self, body)).await,
+            Verb::Update if has_name => Box::pin(update::update(self, body)).await,
+            Verb::Patch if has_name => Box::pin(patch::patch(self, body)).await,
+            Verb::Delete if has_name => Box::pin(delete::delete(self, body)).await,
+            Verb::DeleteCollection => Box::pin(delete::delete_collection(self, body)).await,
+            _ => Err(method_not_allowed()),
         }
     }
 }

@@ -328,7 +328,9 @@ impl<'a> Assembly<'a> {
         let authorizer = stores.authorization.authorizer();
         let (limits, metrics) = (&options.limits, opened.metrics.clone());
         let gates = options.feature_gates();
-        let filters = Filters::new(handler, authenticator, authorizer, flow_control, health, limits, metrics)
+        let filters = Filters::new(handler, authenticator, authorizer, limits, metrics)
+            .with_flow_control(flow_control)
+            .with_health(health)
             .with_policy(ClusterPolicy { allows_privileged: options.admission.allow_privileged })
             .with_http(&options.http)
             .with_zpages(Zpages::for_options(options))

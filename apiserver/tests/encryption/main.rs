@@ -22,6 +22,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use apiserver::testing::{TestDirectory, TestServer};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use client::{Answer, Connection, Protocol};
 use http::Request;
@@ -30,7 +32,9 @@ use plugin::Plugin;
 use registry_core::storage::embedded::{Embedded, EmbeddedOptions};
 use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::testing::etcd::Etcd;
-use serde_json::json;
+use registry_core::storage::transform::Transformer as _;
+use registry_core::storage::transform::secretbox::SecretBox;
+use serde_json::{Value, json};
 
 const SECRETS: &str = "/api/v1/namespaces/default/secrets";
 /// The text that is searched for in the store: a password, in base64.
@@ -86,7 +90,7 @@ impl Drop for Encrypted {
 fn write_config(path: &std::path::Path, providers: &str) {
     let config = format!(
         "apiVersion: apiserver.config.k8s.io/v1\nkind: EncryptionConfiguration\nresources:\n\
-         - resources: [secrets]\n  providers:\n{providers}"
+         - resources: [secrets, ingresses.networking.k8s.io]\n  providers:\n{providers}"
     );
     std::fs::write(path, config).unwrap();
 }
@@ -246,6 +250,38 @@ async fn an_object_that_is_not_encrypted_yet_is_read_and_encrypted_by_its_next_w
         "{message}"
     );
     server.stop().await;
+}
+
+#[tokio::test]
+async fn an_encrypted_object_of_a_retired_version_is_read_and_stored_in_the_present_one() {
+    const PREFIX: &[u8] = b"k8s:enc:secretbox:v1:key0:";
+    let cipher = SecretBox::new(&STANDARD.decode(KEYS[0]).unwrap().try_into().unwrap());
+    let (encrypted, server) = Encrypted::start(&keys("secretbox", &[0])).await;
+    server.stop().await;
+    let old = json!({
+        "kind": "Ingress", "apiVersion": "extensions/v1beta1", "metadata": { "name": "old", "namespace": "default" },
+        "spec": { "backend": { "serviceName": "web", "servicePort": 80 } },
+    });
+    let key = "/registry/ingress/default/old";
+    let sealed = cipher.to_storage(format!("{old}\n").into(), key).await.unwrap();
+    let store = encrypted.store().await;
+    store.put_if(key, 0, [PREFIX, &sealed].concat().into(), None).await.unwrap();
+    store.close().await;
+
+    let server = encrypted.start_again(&keys("secretbox", &[0])).await;
+    let path = "/apis/networking.k8s.io/v1/namespaces/default/ingresses/old";
+    let read = send(&server, "GET", path, "").await;
+    let spec = json!({ "defaultBackend": { "service": { "name": "web", "port": { "number": 80 } } } });
+    assert_eq!(read.json()["spec"], spec, "{}", read.text());
+    let mut changed = read.json();
+    changed["metadata"]["labels"] = json!({ "a": "b" });
+    assert_eq!(send(&server, "PUT", path, &changed.to_string()).await.status, 200);
+    server.stop().await;
+    let raw = encrypted.raw(key).await;
+    let sealed = raw.strip_prefix(PREFIX).expect("it is encrypted");
+    let plain = cipher.from_storage(Bytes::copy_from_slice(sealed), key).await.unwrap().value;
+    let stored: Value = serde_json::from_slice(&plain).unwrap();
+    assert_eq!((&stored["apiVersion"], &stored["spec"]), (&json!("networking.k8s.io/v1"), &spec));
 }
 
 #[tokio::test]

@@ -7,7 +7,6 @@ use crate::api::{Reason, StatusCause, StatusError};
 use super::conversions::{NotConverted, Unconverted};
 use super::element::PathElement;
 use super::managers::{ManagedFieldsOperation, Manager};
-use super::plain_failure;
 use super::set::path_text;
 
 /// Reason why an apply is refused.
@@ -24,6 +23,11 @@ pub(super) struct Conflict {
     /// The manager as displayed in messages.
     manager: String,
     pub(super) path: Vec<PathElement<'static>>,
+}
+
+/// 500 without a reason: Kubernetes' response for errors that its code does not expect.
+pub(super) fn plain_failure(message: String) -> StatusError {
+    StatusError::new(Reason::Unknown, message)
 }
 
 // === impl Refusal ===

@@ -34,16 +34,18 @@ impl WrittenSet<'_> {
 }
 
 fn is_outdated(map: &Map<String, Value>, ty: TypeRef<'_>) -> bool {
+    let mut place = 0;
     map.iter().any(|(key, below)| {
         let Some(below) = below.as_object().filter(|below| !below.is_empty()) else { return false };
-        type_below(key, ty).is_some_and(|ty| is_one_field(ty) || is_outdated(below, ty))
+        type_below(key, ty, &mut place).is_some_and(|ty| is_one_field(ty) || is_outdated(below, ty))
     })
 }
 
 fn reconcile(map: &mut Map<String, Value>, ty: TypeRef<'_>) {
+    let mut place = 0;
     for (key, below) in map {
         let Some(below) = below.as_object_mut().filter(|below| !below.is_empty()) else { continue };
-        match type_below(key, ty) {
+        match type_below(key, ty, &mut place) {
             Some(ty) if is_one_field(ty) => below.clear(),
             Some(ty) => reconcile(below, ty),
             None => {}
@@ -51,10 +53,11 @@ fn reconcile(map: &mut Map<String, Value>, ty: TypeRef<'_>) {
     }
 }
 
-/// Returns the type of a field, or of the elements of a keyed list; `None` without a schema.
-fn type_below<'s>(key: &str, ty: TypeRef<'s>) -> Option<TypeRef<'s>> {
+/// Returns the type of a field, or of the elements of a keyed list; `None` without a schema. The keys come sorted: `place` is
+/// the index of the previous field.
+fn type_below<'s>(key: &str, ty: TypeRef<'s>, place: &mut usize) -> Option<TypeRef<'s>> {
     match key.strip_prefix(fields_v1::FIELD) {
-        Some(name) => ty.field(name).map(|field| field.ty()).or_else(|| ty.value()),
+        Some(name) => ty.next_field(name, place).map(|field| field.ty()).or_else(|| ty.value()),
         None => ty.element(),
     }
 }

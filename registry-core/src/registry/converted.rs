@@ -19,10 +19,11 @@ use crate::storage::EncodingBudget;
 mod read;
 mod remote;
 mod selection;
+mod shown;
 mod write;
 
 use remote::RemoteConversions;
-use selection::ShownTotals;
+use shown::ShownTotals;
 
 /// A capability of the hub's storage, for a spoke.
 struct Converted<T: ?Sized> {

@@ -16,7 +16,11 @@ pub struct RetiredVersion {
 
 /// Changes an object of a retired version into one of the version that declares it, and sets the defaults that the retired
 /// version has and the other has not. The caller sets the type, conforms the object to the schema, and sets the other
-/// defaults. Memory in proportion to a part of the object is taken from the budget.
-///
-/// Fails if the budget is exhausted.
-pub type Renew = fn(&mut Object, &Budget) -> Result<(), Exhausted>;
+/// defaults.
+#[derive(Clone, Copy, Debug)]
+pub enum Renew {
+    /// Adds no more to an object than a bounded number of small values for each part of it.
+    Plain(fn(&mut Object)),
+    /// Copies parts of the object, and takes their memory from the budget; fails if that is exhausted.
+    Budgeted(fn(&mut Object, &Budget) -> Result<(), Exhausted>),
+}

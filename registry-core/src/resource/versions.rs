@@ -16,7 +16,7 @@ use crate::schema::{Schema, StructuralSchema};
 use crate::storage::{Attributes, AttributesOf, CanonicalForm, InvalidValue, StoredVersionError};
 
 use super::conversion::{ConversionError, only};
-use super::{ResourceType, RetiredVersion};
+use super::{Renew, ResourceType, RetiredVersion};
 
 /// Memory that defaults may add to a stored object when it is read, beside [`NEW_DEFAULTS_FACTOR`] times its size. A
 /// list reads any number of objects, so that the sum for all of them has to be in proportion to what is stored.
@@ -149,8 +149,12 @@ impl Versions {
     /// value that names no version is the hub's: no server of Kubernetes writes one.
     ///
     /// # Errors
-    /// Fails if no version is known by this name.
-    fn readable(&self, api_version: &str) -> Result<Readable<'_>, InvalidValue> {
+    /// Fails if no version is known by this name. The error names the kind of the value, or the hub's if it has none.
+    fn readable(
+        &self,
+        api_version: &str,
+        kind: impl FnOnce() -> String,
+    ) -> Result<Readable<'_>, InvalidValue> {
         if api_version.is_empty() {
             return Ok(Readable { version: &self.hub, retired: None });
         }
@@ -162,7 +166,8 @@ impl Versions {
                 return Ok(Readable { version, retired: Some(retired) });
             }
         }
-        let kind = self.hub.kind.kind.to_owned();
+        let kind = Some(kind()).filter(|kind| !kind.is_empty());
+        let kind = kind.unwrap_or_else(|| self.hub.kind.kind.to_owned());
         Err(InvalidValue::new(DecodeError::UnknownKind(kind, api_version.to_owned())))
     }
 
@@ -170,7 +175,8 @@ impl Versions {
     /// written by another server.
     fn current_form(&self, value: &[u8]) -> Result<CanonicalForm, InvalidValue> {
         let hub = &self.hub;
-        let readable = self.readable(&api_version_of(value)?)?;
+        let kind = || stored::decode(value).map(|object| object.kind().to_owned()).unwrap_or_default();
+        let readable = self.readable(&api_version_of(value)?, kind)?;
         let is_current = readable.is(hub);
         if is_current && hub.schema().structural().is_none() && !stored::is_of_another_server(value) {
             return Ok(CanonicalForm::Same);
@@ -221,8 +227,10 @@ fn renewed(
     mut object: Object,
 ) -> Result<Object, InvalidValue> {
     let budget = Budget::default();
-    if let Some(renew) = retired.renew {
-        renew(&mut object, &budget).map_err(InvalidValue::new)?;
+    match retired.renew {
+        Some(Renew::Plain(renew)) => renew(&mut object),
+        Some(Renew::Budgeted(renew)) => renew(&mut object, &budget).map_err(InvalidValue::new)?,
+        None => {}
     }
     let mut current = version.in_current_form(object, &budget).map_err(InvalidValue::new)?;
     version.strategy.complete_stored(&mut current);
@@ -358,7 +366,7 @@ impl Versions {
     /// Returns the canonical encoding of an object that is stored as protobuf.
     fn decoded_protobuf(&self, value: &[u8], limits: &Limits<'_>) -> Result<CanonicalForm, InvalidValue> {
         let envelope = protobuf::Envelope::parse(value).map_err(InvalidValue::new)?;
-        let readable = self.readable(envelope.api_version)?;
+        let readable = self.readable(envelope.api_version, || envelope.kind.to_owned())?;
         let resolve = |api_version: &str, kind: &str| readable.schema_of(api_version, kind);
         let decode = || {
             let object = protobuf::decode(value, limits, resolve).map_err(InvalidValue::new)?;

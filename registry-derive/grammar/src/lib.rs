@@ -12,7 +12,7 @@ pub mod reference;
 pub use attributes::column::{ColumnAttribute, ColumnFormat, ColumnKind};
 pub use attributes::path::FieldPath;
 pub use attributes::release::Release;
-pub use attributes::retired::RetiredVersion;
+pub use attributes::retired::{Renew, RetiredVersion};
 pub use attributes::scale::ScaleAttribute;
 pub use attributes::subresource::{SubresourceAttribute, Verb};
 pub use model::names::plural_of;

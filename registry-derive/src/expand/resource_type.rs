@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use registry_grammar::{
-    ColumnAttribute, ColumnFormat, ColumnKind, Columns, FieldPath, ObjectKind, Release, ResourceModel,
+    ColumnAttribute, ColumnFormat, ColumnKind, Columns, FieldPath, ObjectKind, Release, Renew, ResourceModel,
     ResourceScope, RetiredVersion,
 };
 use syn::spanned::Spanned;
@@ -122,7 +122,10 @@ fn lifecycle(model: &ResourceModel) -> TokenStream {
 /// Generates the versions in which objects may be stored although they are not served any more.
 fn retired(model: &ResourceModel) -> TokenStream {
     let versions = model.retired.iter().map(|RetiredVersion { api_version, renew }| {
-        let renew = optional(renew.as_ref().map(|function| quote!(#function)));
+        let renew = optional(renew.as_ref().map(|Renew { is_budgeted, function }| {
+            let variant = if *is_budgeted { quote!(Budgeted) } else { quote!(Plain) };
+            quote!(::registry_core::resource::Renew::#variant(#function))
+        }));
         quote!(::registry_core::resource::RetiredVersion { api_version: #api_version, renew: #renew })
     });
     quote!(&[#(#versions),*])

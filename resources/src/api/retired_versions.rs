@@ -335,14 +335,19 @@ fn signers_of_requests_are_found_by_what_is_requested() {
 #[test]
 fn malformed_objects_and_unknown_versions_are_errors_of_the_object() {
     let ingresses = versions::<Ingresses>();
-    let object = |api_version: &str, spec: Value| json!({ "kind": "Ingress", "apiVersion": api_version, "metadata": { "name": "a" }, "spec": spec });
-    for api_version in ["networking.k8s.io/v1alpha1", "extensions/v1", "v1"] {
-        let reason = format!("no kind \"Ingress\" is registered for version \"{api_version}\"");
-        let object = object(api_version, json!({}));
+    let of_kind = |kind: &str, api_version: &str, spec: Value| json!({ "kind": kind, "apiVersion": api_version, "metadata": { "name": "a" }, "spec": spec });
+    let object = |api_version: &str, spec: Value| of_kind("Ingress", api_version, spec);
+    for (kind, api_version, named) in [
+        ("Ingress", "networking.k8s.io/v1alpha1", "Ingress"),
+        ("DaemonSet", "extensions/v1", "DaemonSet"),
+        ("", "v1", "Ingress"),
+    ] {
+        let reason = format!("no kind \"{named}\" is registered for version \"{api_version}\"");
+        let object = of_kind(kind, api_version, json!({}));
         assert_eq!(read(&ingresses, &as_json(&object)).unwrap_err().to_string(), reason);
         // Without the line feed of kube-apiserver, and with its fields in another order.
         assert_eq!(read(&ingresses, object.to_string().as_bytes()).unwrap_err().to_string(), reason);
-        let message = protobuf::envelope(api_version, "Ingress", &[]);
+        let message = protobuf::envelope(api_version, kind, &[]);
         assert_eq!(read(&ingresses, &message).unwrap_err().to_string(), reason);
     }
     let other = protobuf::envelope("extensions/v1beta1", "DaemonSets", &[]);

@@ -19,10 +19,9 @@ use crate::flowcontrol::v1::{FlowSchemaCondition, PriorityLevelConfigurationCond
 use crate::networking::v1::IngressClassParametersReference;
 use crate::resource::v1::{
     AllocatedDeviceStatus, CapacityRequirements, DeviceAllocationConfiguration, DeviceClaimConfiguration,
-    DeviceClassConfiguration, DeviceRequestAllocationResult, DeviceSelector, DeviceSubRequest, DeviceTaint,
+    DeviceClassConfiguration, DeviceRequestAllocationResult, DeviceSelector, DeviceSubRequest,
     DeviceToleration, ExactDeviceRequest,
 };
-use crate::resource::v1alpha3::DeviceTaint as EarlierDeviceTaint;
 use crate::scalars::{Boolean, Integer, Text};
 use crate::several::List;
 use crate::view::{Typed, View};
@@ -44,7 +43,6 @@ alike! {
     AzureFilePersistentVolumeSource => AzureFileVolumeSource;
     DeviceAllocationConfiguration => DeviceClassConfiguration;
     DeviceClaimConfiguration => DeviceClassConfiguration;
-    EarlierDeviceTaint => DeviceTaint;
     EphemeralContainer => Container;
     FieldSelectorAttributes => LabelSelectorAttributes;
     ForNode => ForZone;

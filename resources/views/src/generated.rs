@@ -6,26 +6,18 @@
 pub mod admission {
     #[rustfmt::skip]
     pub mod v1;
-    #[rustfmt::skip]
-    pub mod v1beta1;
 }
 
 /// Types of the group `admissionregistration`.
 pub mod admissionregistration {
     #[rustfmt::skip]
     pub mod v1;
-    #[rustfmt::skip]
-    pub mod v1alpha1;
-    #[rustfmt::skip]
-    pub mod v1beta1;
 }
 
 /// Types of the group `apidiscovery`.
 pub mod apidiscovery {
     #[rustfmt::skip]
     pub mod v2;
-    #[rustfmt::skip]
-    pub mod v2beta1;
 }
 
 /// Types of the group `apiextensions`.
@@ -58,8 +50,6 @@ pub mod apps {
 pub mod authentication {
     #[rustfmt::skip]
     pub mod v1;
-    #[rustfmt::skip]
-    pub mod v1beta1;
 }
 
 /// Types of the group `authorization`.
@@ -172,8 +162,6 @@ pub mod node {
 pub mod policy {
     #[rustfmt::skip]
     pub mod v1;
-    #[rustfmt::skip]
-    pub mod v1beta1;
 }
 
 /// Types of the group `rbac`.
@@ -208,8 +196,6 @@ pub mod scheduling {
 pub mod storage {
     #[rustfmt::skip]
     pub mod v1;
-    #[rustfmt::skip]
-    pub mod v1beta1;
 }
 
 /// Types of the group `storagemigration`.

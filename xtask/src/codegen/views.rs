@@ -60,6 +60,7 @@ pub(super) fn emit(workspace: &Workspace) -> Result<Vec<Output>, Failure> {
     for (number, ty) in table.types.iter().enumerate() {
         if let Type::Struct(declared) = ty
             && !declared.place.name.ends_with("List")
+            && table.replacement(declared)?.is_none()
         {
             let module = modules.entry((declared.place.group, declared.place.version)).or_default();
             module.push_str(&table.declaration(number, declared)?);
@@ -152,10 +153,10 @@ impl<'a> Table<'a> {
         declared: &Struct<'a>,
     ) -> Result<String, Failure> {
         let mut text = format!("{macro_name}! {{\n    {name} {writer} {{\n");
-        for (field, ty) in &declared.fields {
+        for (field, ty) in self.own_fields(declared)? {
             let method = method_name(field);
-            let read = self.view(*ty, declared.place, false)?;
-            let write = self.view(*ty, declared.place, true)?;
+            let read = self.view(ty, declared.place, false)?;
+            let write = self.view(ty, declared.place, true)?;
             // Writing into a string cannot fail.
             let _ = writeln!(text, "        {method} = \"{field}\": {read}, {write};");
         }
@@ -172,6 +173,9 @@ impl<'a> Table<'a> {
             Type::List(element) => format!("List<{}>", self.view(*element, from, writable)?),
             Type::Map(value) => format!("Map<{}>", self.view(*value, from, writable)?),
             Type::Struct(declared) => {
+                if let Some(stable) = self.replacement(declared)? {
+                    return self.view(stable, from, writable);
+                }
                 let Place { group, version, name } = declared.place;
                 let name = self.part_name(number, name);
                 let same = (group, version) == (from.group, from.version);
@@ -179,6 +183,42 @@ impl<'a> Table<'a> {
                 if writable { format!("{module}{name}Mut<'m>") } else { format!("{module}{name}<'v, 'p>") }
             }
         })
+    }
+
+    /// Returns the stable struct of the same name as one of an alpha or beta version. It is of the same group, or of any
+    /// if the group has no stable version.
+    fn stable(&self, unstable: &Struct<'_>) -> Option<(usize, &Struct<'a>)> {
+        let place = unstable.place;
+        if place.is_stable() {
+            return None;
+        }
+        let structs = self.types.iter().enumerate().filter_map(|(number, ty)| match ty {
+            Type::Struct(declared) if declared.place.is_stable() => Some((number, declared)),
+            _ => None,
+        });
+        let is_group_stable = structs.clone().any(|(_, declared)| declared.place.group == place.group);
+        let is_near = |other: Place<'_>| other.group == place.group || !is_group_stable;
+        structs.into_iter().find(|(_, other)| other.place.name == place.name && is_near(other.place))
+    }
+
+    /// Returns the fields of a struct, without those that the stable struct has too: they are read by its views.
+    fn own_fields(&self, declared: &Struct<'a>) -> Result<Vec<(&'a str, usize)>, Failure> {
+        let stable = self.stable(declared).map_or(&[][..], |(_, stable)| &stable.fields);
+        let mut own = Vec::new();
+        for (field, ty) in &declared.fields {
+            let of_stable = stable.iter().find(|(other, _)| other == field);
+            let shown = |ty: usize| self.view(ty, declared.place, false);
+            if of_stable.map(|(_, other)| shown(*other)).transpose()? != Some(shown(*ty)?) {
+                own.push((*field, *ty));
+            }
+        }
+        Ok(own)
+    }
+
+    /// Returns the stable struct that has all fields of a struct, which has no views then.
+    fn replacement(&self, declared: &Struct<'a>) -> Result<Option<usize>, Failure> {
+        let Some((stable, _)) = self.stable(declared) else { return Ok(None) };
+        Ok(self.own_fields(declared)?.is_empty().then_some(stable))
     }
 
     /// Returns the name of the view of a struct that is a part of an object.
@@ -211,6 +251,11 @@ impl<'a> Place<'a> {
         // `io.k8s.apimachinery.pkg.version.Info` has no version.
         let version = if version == "version" { "v1" } else { version };
         Some(Self { group: if group == "pkg" { "version" } else { group }, version, name })
+    }
+
+    /// Whether this is neither an alpha nor a beta version.
+    fn is_stable(&self) -> bool {
+        !self.version.contains("alpha") && !self.version.contains("beta")
     }
 }
 

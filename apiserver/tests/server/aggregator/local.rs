@@ -55,6 +55,20 @@ async fn custom_group_versions_have_api_services() {
     }
 }
 
+/// Each of the definitions comes when the APIServices of those before it have been made.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_new_definition_has_an_api_service_that_is_available() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut client = Client::connect(&server).await;
+    for number in 1..5 {
+        let group = format!("zoo{number}.example.com");
+        client.define(definition(&group)).await;
+        let path = format!("{API_SERVICES}/v1.{group}");
+        let made = client.until(&path, |found| found["kind"] == "APIService").await;
+        assert_eq!(condition(&made, "Available"), "True", "there is no server that has to be found first");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn versions_and_groups_are_listed_by_priority() {
     let (_server, mut client, extension) = started().await;

@@ -76,10 +76,17 @@ pub fn validate_object_meta_update(new: &Object, old: &Object, path: &FieldPath)
         errors.push(FieldError::invalid(path.child("generation"), new.generation(), text));
     }
     for field in ["name", "namespace", "uid"] {
-        validate_immutable(new, old, field, true, path, &mut errors);
+        let [new, old] = [new, old].map(|object| object.get_str(&["metadata", field]).unwrap_or_default());
+        if new != old {
+            errors.push(FieldError::invalid(path.child(field), new, IMMUTABLE));
+        }
     }
     for field in ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"] {
-        validate_immutable(new, old, field, false, path, &mut errors);
+        let [new, old] =
+            [new, old].map(|object| object.get(&["metadata", field]).cloned().unwrap_or_default());
+        if new != old && !same_moment(&new, &old) {
+            errors.push(FieldError::invalid(path.child(field), new, IMMUTABLE));
+        }
     }
     validate_common(new, path, &mut errors);
     validate_managed_fields(new, &path.child("managedFields"), &mut errors);
@@ -268,26 +275,6 @@ fn validate_managed_fields(object: &Object, path: &FieldPath, errors: &mut Error
         if text(entry, "subresource").len() > MAX_SUBRESOURCE_BYTES {
             errors.push(FieldError::too_long(path.child("subresource"), MAX_SUBRESOURCE_BYTES));
         }
-    }
-}
-
-/// Treats absent strings as empty, and absent times and numbers as null.
-fn validate_immutable(
-    new: &Object,
-    old: &Object,
-    field: &str,
-    is_text: bool,
-    path: &FieldPath,
-    errors: &mut ErrorList,
-) {
-    let read = |object: &Object| match object.get(&["metadata", field]) {
-        None | Some(Value::Null) if is_text => Value::String(String::new()),
-        value => value.cloned().unwrap_or_default(),
-    };
-    let new = read(new);
-    let old = read(old);
-    if new != old && (is_text || !same_moment(&new, &old)) {
-        errors.push(FieldError::invalid(path.child(field), new, IMMUTABLE));
     }
 }
 

@@ -4,6 +4,7 @@
 //! decoder: integers that fit as 64-bit integers, everything else as floats; floats without a fraction are written as
 //! integers.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
@@ -38,7 +39,7 @@ pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError>
         if limits.is_exhausted() {
             return Err(error);
         }
-        let replaced = replacement::replaced(bytes).ok_or(error)?;
+        let Cow::Owned(replaced) = replacement::replaced(bytes) else { return Err(error) };
         // The memory of the value was taken before, and here that of the text with replacements, which may be longer.
         limits.take(replaced.len())?;
         read_noting_duplicates(&replaced, limits.depth)

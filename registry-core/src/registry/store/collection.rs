@@ -99,7 +99,7 @@ impl CollectionDeletion<'_> {
 
     async fn delete_one(&self, entry: StoredObject) -> Result<(), StatusError> {
         let name = entry.key.rsplit('/').next().unwrap_or_default();
-        match self.deleter.delete(self.context, name, self.admission, self.options).await {
+        match self.deleter.delete_listed(self.context, name, self.admission, self.options).await {
             Err(failure) if !failure.is_not_found() => Err(failure),
             _ => Ok(()),
         }

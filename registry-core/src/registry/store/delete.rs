@@ -46,13 +46,22 @@ impl GracefulDeleter for Store {
         admission: &dyn ValidateObject,
         options: &DeleteOptions,
     ) -> Result<Deletion, StatusError> {
-        let is_alone = context.verb != "deletecollection";
-        if let Some(reason) = self.strategy().forbids_deletion(name).filter(|_| is_alone) {
+        if let Some(reason) = self.strategy().forbids_deletion(name) {
             return Err(StatusError::forbidden(self.named(context), name, reason));
         }
         for warning in self.strategy().warnings_on_delete(options) {
             context.warn(warning);
         }
+        self.delete_listed(context, name, admission, options).await
+    }
+
+    async fn delete_listed(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        admission: &dyn ValidateObject,
+        options: &DeleteOptions,
+    ) -> Result<Deletion, StatusError> {
         let key = self.key(context, name)?;
         let mut attempt =
             Attempt { store: self, context, admission, options, plan: Plan::Gone, uid: String::new() };

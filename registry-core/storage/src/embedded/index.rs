@@ -42,8 +42,27 @@ pub(super) struct Present {
 /// Keys of a range, with their revisions.
 #[derive(Debug, Default)]
 pub(super) struct Found {
+    /// Maximum number of keys that are kept; 0 is no limit.
+    limit: u64,
     pub(super) keys: Vec<(Arc<str>, Revision)>,
+    /// The number of all keys.
     pub(super) count: u64,
+}
+
+// === impl Found ===
+
+impl Found {
+    /// Returns an empty one that keeps at most `limit` keys (0: all).
+    pub(super) fn at_most(limit: u64) -> Self {
+        Self { limit, ..Self::default() }
+    }
+
+    fn add(&mut self, key: &Arc<str>, revision: Revision) {
+        self.count += 1;
+        if self.limit == 0 || (self.keys.len() as u64) < self.limit {
+            self.keys.push((key.clone(), revision));
+        }
+    }
 }
 
 // === impl Index ===
@@ -118,14 +137,12 @@ impl Index {
     }
 
     /// Adds to `found` the keys of `[start, end)` at a revision, examining at most `chunk` keys. Returns the key to
-    /// continue at, unless the range is complete. Returns revisions for at most `limit` keys (0: all); the others are
-    /// counted.
+    /// continue at, unless the range is complete.
     pub(super) fn find(
         &self,
         start: Bound<&str>,
         end: &str,
         at: Revision,
-        limit: u64,
         chunk: usize,
         found: &mut Found,
     ) -> Option<Arc<str>> {
@@ -137,10 +154,7 @@ impl Index {
         let mut seen = 0;
         for (key, newest) in self.keys.range::<str, _>((start, Bound::Excluded(end))) {
             if let Some(revision) = self.revision_at(key, newest, at) {
-                found.count += 1;
-                if limit == 0 || (found.keys.len() as u64) < limit {
-                    found.keys.push((key.clone(), revision));
-                }
+                found.add(key, revision);
             }
             seen += 1;
             if seen == chunk {
@@ -193,9 +207,9 @@ mod tests {
 
     fn keys_at(index: &Index, revision: Revision) -> Vec<(String, Revision)> {
         let mut found = Found::default();
-        let mut last = index.find(Bound::Included(""), "z", revision, 0, 1, &mut found);
+        let mut last = index.find(Bound::Included(""), "z", revision, 1, &mut found);
         while let Some(key) = last {
-            last = index.find(Bound::Excluded(&key), "z", revision, 0, 1, &mut found);
+            last = index.find(Bound::Excluded(&key), "z", revision, 1, &mut found);
         }
         found.keys.into_iter().map(|(key, revision)| (key.to_string(), revision)).collect()
     }

@@ -152,7 +152,7 @@ impl SharedEngine {
         limit: u64,
         at: Revision,
     ) -> Result<(Revision, Found), MvccError> {
-        let mut found = Found::default();
+        let mut found = Found::at_most(limit);
         let state = self.read();
         let current = state.current;
         let at = if at == 0 { current } else { at };
@@ -160,12 +160,12 @@ impl SharedEngine {
             return Err(MvccError::FutureRevision { requested: at, current });
         }
         state.refuse_compacted(at)?;
-        let mut last = state.index.find(Bound::Included(start), end, at, limit, FIND_CHUNK, &mut found);
+        let mut last = state.index.find(Bound::Included(start), end, at, FIND_CHUNK, &mut found);
         drop(state);
         while let Some(key) = last {
             let state = self.read();
             state.refuse_compacted(at)?;
-            last = state.index.find(Bound::Excluded(&key), end, at, limit, FIND_CHUNK, &mut found);
+            last = state.index.find(Bound::Excluded(&key), end, at, FIND_CHUNK, &mut found);
         }
         Ok((current, found))
     }

@@ -27,8 +27,8 @@ struct Table {
     /// All changes up to this revision have been delivered; `None` before the beginning.
     delivered: Option<Revision>,
     directories: HashMap<Arc<str>, Vec<Listener>>,
-    /// The directories of each client's listeners, one for each listener.
-    clients: HashMap<u64, Vec<Arc<str>>>,
+    /// The directories of each client's listeners, and how many of them listen to each.
+    clients: HashMap<u64, HashMap<Arc<str>, usize>>,
     /// Clients that wait for this revision to be reached.
     awaited: HashMap<u64, Revision>,
     past: VecDeque<Change>,
@@ -168,8 +168,9 @@ impl Routes {
             queue.send(Ok(ChangeBatch { revision: delivered, changes }));
         }
         let listener = Listener { number, client, after: after.max(delivered), shown, queue };
-        let directory: Arc<str> = directory.into();
-        table.clients.entry(client).or_default().push(directory.clone());
+        let known = table.directories.get_key_value(directory).map(|(known, _)| known.clone());
+        let directory = known.unwrap_or_else(|| directory.into());
+        *table.clients.entry(client).or_default().entry(directory.clone()).or_default() += 1;
         table.directories.entry(directory.clone()).or_default().push(listener);
         let missing_until = (!is_complete).then_some(delivered);
         Some(Subscription { directory, number, queue: receiver, after, missing_until })
@@ -216,8 +217,11 @@ impl Table {
         let Some(listeners) = self.directories.get_mut(directory) else { return };
         for gone in listeners.extract_if(.., |listener| !keep(listener)) {
             let Some(watched) = self.clients.get_mut(&gone.client) else { continue };
-            if let Some(place) = watched.iter().position(|own| **own == *directory) {
-                watched.swap_remove(place);
+            if let Some(count) = watched.get_mut(directory) {
+                *count -= 1;
+                if *count == 0 {
+                    watched.remove(directory);
+                }
             }
             if watched.is_empty() {
                 self.clients.remove(&gone.client);
@@ -241,7 +245,8 @@ impl Table {
     /// Sends progress to those listeners of a client that have not seen it.
     fn tell(&mut self, client: u64) {
         let Some(revision) = self.delivered else { return };
-        for directory in self.clients.get(&client).cloned().unwrap_or_default() {
+        let watched = self.clients.get(&client).into_iter().flat_map(HashMap::keys);
+        for directory in watched.cloned().collect::<Vec<_>>() {
             self.retain(&directory, |own| {
                 if own.client != client || own.after > revision || own.shown >= revision {
                     return true;

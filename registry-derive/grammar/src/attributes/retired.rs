@@ -1,4 +1,5 @@
-//! `retired("zoo.example.dev/v1alpha2", "zoo.example.dev/v1alpha1" => renew)`.
+//! `retired("zoo.example.dev/v1alpha2", "zoo.example.dev/v1alpha1" => renew)`; `try renew` if the function takes memory from
+//! a budget.
 
 use darling::FromMeta;
 use syn::parse::{Parse, ParseStream};
@@ -11,7 +12,16 @@ pub struct RetiredVersion {
     /// The `apiVersion` of the stored objects.
     pub api_version: LitStr,
     /// The function that changes an object; `None` if the version has the same fields.
-    pub renew: Option<Path>,
+    pub renew: Option<Renew>,
+}
+
+/// A function that changes an object of a retired version.
+#[derive(Clone, Debug)]
+pub struct Renew {
+    /// Whether it takes memory from a budget, and so can fail.
+    pub is_budgeted: bool,
+    /// The function.
+    pub function: Path,
 }
 
 /// The retired versions of a resource.
@@ -26,6 +36,15 @@ impl Parse for RetiredVersion {
         let arrow = input.parse::<Option<Token![=>]>>()?;
         let renew = arrow.map(|_| input.parse()).transpose()?;
         Ok(Self { api_version, renew })
+    }
+}
+
+// === impl Renew ===
+
+impl Parse for Renew {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let is_budgeted = input.parse::<Option<Token![try]>>()?.is_some();
+        Ok(Self { is_budgeted, function: input.parse()? })
     }
 }
 

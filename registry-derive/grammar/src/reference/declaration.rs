@@ -60,13 +60,14 @@ pub(super) const NAMES: &[Entry] = &[
         .errors(&["this is what the stored version has: there is no `hub = …`"]),
     Entry::new(
         "retired",
-        r#"retired("GROUP/VERSION", "GROUP/VERSION" => path::to::function)"#,
+        r#"retired("GROUP/VERSION", "GROUP/VERSION" => path::to::function, "GROUP/VERSION" => try path::to::function)"#,
         "versions in which objects may be stored although they are not served any more",
         &["retired"],
     )
     .client(
         "Such an object is read as one of this version, and stored as one with its next change. The function changes what differs \
-         beside the name of the version: `fn(&mut Object, &Budget) -> Result<(), Exhausted>`. An object in any other version cannot be read.",
+         beside the name of the version: `fn(&mut Object)`, and with `try` `fn(&mut Object, &Budget) -> Result<(), Exhausted>`. An \
+         object in any other version cannot be read.",
     )
     .errors(&[
         "not an `apiVersion`: expected `example.dev/v1alpha1` or the like",

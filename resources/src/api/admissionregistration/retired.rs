@@ -2,26 +2,21 @@
 //!
 //! Kubernetes concept: the defaults of `pkg/apis/admissionregistration/v1beta1`.
 
-#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
-
 use registry_core::api::Object;
-use registry_core::budget::{Budget, Exhausted};
 use resource_views::admissionregistration::v1::{
     MutatingWebhookConfigurationMut, ValidatingWebhookConfigurationMut, ValidatingWebhookMut,
 };
 use serde_json::json;
 
 /// Changes a configuration of validating webhooks.
-pub(super) fn renew_validating(configuration: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn renew_validating(configuration: &mut Object) {
     ValidatingWebhookConfigurationMut(configuration).webhooks().elements().for_each(default_webhook);
-    Ok(())
 }
 
 /// Changes a configuration of mutating webhooks, which have the same fields and more.
-pub(super) fn renew_mutating(configuration: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn renew_mutating(configuration: &mut Object) {
     let webhooks = MutatingWebhookConfigurationMut(configuration).webhooks().elements();
     webhooks.for_each(|webhook| default_webhook(ValidatingWebhookMut(webhook.0)));
-    Ok(())
 }
 
 fn default_webhook(mut webhook: ValidatingWebhookMut<'_>) {

@@ -26,7 +26,7 @@ pub use validation::{check_schema, is_structural};
     object = k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
     group = "apiextensions.k8s.io",
     version = "v1",
-    retired("apiextensions.k8s.io/v1beta1" => retired::renew),
+    retired("apiextensions.k8s.io/v1beta1" => try retired::renew),
     short("crd", "crds"),
     categories("api-extensions"),
     cluster,

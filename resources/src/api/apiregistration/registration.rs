@@ -85,12 +85,12 @@ impl CustomRegistration {
                 !seen.as_ref().is_some_and(is_seen)
             });
             let began = Instant::now();
-            let mut compared = Duration::ZERO;
+            let mut next = began;
             let mut is_done = true;
             if let Some(versions) = versions {
                 let present = self.services.snapshot();
                 let actions = self.actions(&versions);
-                compared = began.elapsed();
+                next = Instant::now() + began.elapsed() * IDLE_FACTOR;
                 is_done = self.perform(actions).await;
                 seen = is_done.then_some((present, versions));
             }
@@ -99,8 +99,9 @@ impl CustomRegistration {
                 _ = defined.changed() => {},
                 () = tokio::time::sleep(BACKOFF), if !is_done => {},
             }
-            // A first change is followed at once, as clients look for the APIService as soon as its definition is established.
-            tokio::time::sleep(compared * IDLE_FACTOR).await;
+            // Counted from the last comparison, so that a change that is the first in a while is followed at once: clients look
+            // for the APIService as soon as its definition is established.
+            tokio::time::sleep_until(next).await;
         }
     }
 

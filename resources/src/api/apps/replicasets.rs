@@ -13,7 +13,7 @@ use crate::support::printers::workload;
     object = k8s_openapi::api::apps::v1::ReplicaSet,
     group = "apps",
     version = "v1",
-    retired("apps/v1beta2", "extensions/v1beta1" => super::retired::renew_replica_set),
+    retired("apps/v1beta2", "extensions/v1beta1" => super::retired::label_like_template),
     short("rs"),
     categories("all"),
     status,

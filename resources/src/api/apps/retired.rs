@@ -2,36 +2,30 @@
 //!
 //! Kubernetes concept: the conversions and defaults of `pkg/apis/apps` and `pkg/apis/extensions`.
 
-#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
-
 use registry_core::api::Object;
-use registry_core::budget::{Budget, Exhausted};
-use resource_views::apps;
-use resource_views::apps::v1::{DaemonSetMut, DeploymentMut, StatefulSetMut};
-use resource_views::extensions;
-use resource_views::slot::is_unset;
+use resource_views::apps::v1::{DaemonSetMut, Deployment, DeploymentMut, StatefulSetMut};
+use resource_views::apps::v1beta1;
+use resource_views::extensions::v1beta1 as extensions;
 use serde_json::{Value, json};
 
 use crate::support::defaulting;
 
-/// The revision to which a deployment was asked to return; formerly a field of the spec.
-const ROLLBACK_TO: [&str; 3] = ["metadata", "annotations", "deprecated.deployment.rollback.to"];
-/// The number of changes of a daemon set's template; formerly a field of the spec.
-const TEMPLATE_GENERATION: [&str; 3] =
-    ["metadata", "annotations", "deprecated.daemonset.template.generation"];
+/// The annotation with the revision to which a deployment was asked to return; formerly a field of the spec.
+const ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
+/// The annotation with the number of changes of a daemon set's template; formerly a field of the spec.
+const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 /// A limit that means none.
 const UNLIMITED: i64 = 0x7fff_ffff;
 
 /// Changes a deployment of `apps/v1beta1`.
-pub(super) fn renew_deployment(deployment: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn renew_deployment(deployment: &mut Object) {
     label_like_template(deployment);
     keep_rollback(deployment);
     DeploymentMut(deployment).spec().or_new().revision_history_limit().or(2);
-    Ok(())
 }
 
 /// Changes a deployment of `extensions/v1beta1`.
-pub(super) fn renew_deployment_of_extensions(deployment: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn renew_deployment_of_extensions(deployment: &mut Object) {
     label_like_template(deployment);
     keep_rollback(deployment);
     let mut spec = DeploymentMut(deployment).spec().or_new();
@@ -44,53 +38,45 @@ pub(super) fn renew_deployment_of_extensions(deployment: &mut Object, _: &Budget
         rolling.max_unavailable().or_if_absent(1);
         rolling.max_surge().or_if_absent(1);
     }
-    Ok(())
-}
-
-/// Changes a replica set of `extensions/v1beta1`.
-pub(super) fn renew_replica_set(replica_set: &mut Object, _: &Budget) -> Result<(), Exhausted> {
-    label_like_template(replica_set);
-    Ok(())
 }
 
 /// Changes a daemon set of `extensions/v1beta1`.
-pub(super) fn renew_daemon_set(daemon_set: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn renew_daemon_set(daemon_set: &mut Object) {
     label_like_template(daemon_set);
-    let mut spec = extensions::v1beta1::DaemonSetMut(daemon_set).spec().or_new();
+    let mut spec = extensions::DaemonSetMut(daemon_set).spec().or_new();
     let generation = spec.template_generation().integer().unwrap_or_default();
     spec.template_generation().remove();
-    daemon_set.set(&TEMPLATE_GENERATION, generation.to_string().into());
+    let mut metadata = DaemonSetMut(daemon_set).metadata().or_new();
+    let annotations = metadata.annotations().or_new_entries();
+    annotations.insert(TEMPLATE_GENERATION.to_owned(), generation.to_string().into());
     DaemonSetMut(daemon_set).spec().or_new().update_strategy().or_new().r#type().or("OnDelete");
-    Ok(())
 }
 
 /// Changes a stateful set of `apps/v1beta1`.
-pub(super) fn renew_stateful_set(stateful_set: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn renew_stateful_set(stateful_set: &mut Object) {
     label_like_template(stateful_set);
     StatefulSetMut(stateful_set).spec().or_new().update_strategy().or_new().r#type().or("OnDelete");
-    Ok(())
 }
 
-/// Sets the labels and the selector to those of the template, unless there are any.
-fn label_like_template(object: &mut Object) {
-    let labels = object.get(&["spec", "template", "metadata", "labels"]);
-    let Some(labels) = labels.filter(|labels| !defaulting::is_empty(Some(labels))).cloned() else { return };
-    if is_unset(object.get(&["spec", "selector"])) {
-        object.set(&["spec", "selector"], json!({ "matchLabels": labels }));
-    }
-    if defaulting::is_empty_at(object, &["metadata", "labels"]) {
-        object.set(&["metadata", "labels"], labels);
-    }
+/// Sets the labels and the selector to those of the template, unless there are any. All workloads have these fields where a
+/// deployment has them. Nothing else differs in a replica set of `extensions/v1beta1`.
+pub(super) fn label_like_template(workload: &mut Object) {
+    let labels = Deployment(workload).spec().template().metadata().labels().value().cloned();
+    let Some(labels) = labels.filter(|labels| !defaulting::is_empty(Some(labels))) else { return };
+    DeploymentMut(workload).spec().or_new().selector().or_value(|| json!({ "matchLabels": labels }));
+    DeploymentMut(workload).metadata().or_new().labels().or_if_empty(|| labels);
 }
 
 /// Moves the revision to which a deployment was asked to return into its annotation, which has no other source.
 fn keep_rollback(deployment: &mut Object) {
-    let spec = apps::v1beta1::DeploymentMut(deployment).spec().present();
-    match spec.and_then(|mut spec| spec.rollback_to().remove()) {
-        Some(Value::Object(rollback)) => {
-            let revision = rollback.get("revision").and_then(Value::as_i64).unwrap_or_default();
-            deployment.set(&ROLLBACK_TO, revision.to_string().into());
-        }
-        _ => drop(deployment.remove(&ROLLBACK_TO)),
+    let spec = v1beta1::DeploymentMut(deployment).spec().present();
+    let rollback = spec.and_then(|mut spec| spec.rollback_to().remove());
+    let mut metadata = DeploymentMut(deployment).metadata().or_new();
+    if let Some(Value::Object(mut rollback)) = rollback {
+        let revision = v1beta1::RollbackConfigMut(&mut rollback).revision().integer().unwrap_or_default();
+        let annotations = metadata.annotations().or_new_entries();
+        annotations.insert(ROLLBACK_TO.to_owned(), revision.to_string().into());
+    } else if let Some(annotations) = metadata.annotations().entries() {
+        annotations.remove(ROLLBACK_TO);
     }
 }

@@ -2,10 +2,7 @@
 //!
 //! Kubernetes concept: the conversions of `pkg/apis/rbac/v1alpha1`.
 
-#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
-
 use registry_core::api::{Object, split_api_version};
-use registry_core::budget::{Budget, Exhausted};
 use resource_views::rbac::{v1, v1alpha1};
 
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -13,9 +10,8 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 const AUTHENTICATED: &str = "system:authenticated";
 
 /// Changes a binding of `v1alpha1`, of a namespace or of the cluster, into one of `v1`.
-pub(super) fn renew_binding(binding: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn renew_binding(binding: &mut Object) {
     v1alpha1::RoleBindingMut(binding).subjects().elements().for_each(renew_subject);
-    Ok(())
 }
 
 fn renew_subject(mut subject: v1alpha1::SubjectMut<'_>) {

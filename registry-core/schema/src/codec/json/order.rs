@@ -21,8 +21,8 @@ pub fn sort_as_written(text: &[u8], complaints: &mut [String]) {
         fields: 0,
         looked_up_bytes: 0,
     };
-    let replaced = replaced(text);
-    let mut deserializer = serde_json::Deserializer::from_slice(replaced.as_deref().unwrap_or(text));
+    let text = replaced(text);
+    let mut deserializer = serde_json::Deserializer::from_slice(&text);
     deserializer.disable_recursion_limit();
     let _ = Walk(&mut places).deserialize(&mut deserializer);
     complaints.sort_by_key(|complaint| places.wanted.get(complaint).and_then(|place| place.found));

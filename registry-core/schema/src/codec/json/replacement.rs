@@ -1,5 +1,8 @@
 //! Strings with text that is not Unicode: Go's decoder reads U+FFFD in its place, and serde_json refuses it.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use serde::de::DeserializeOwned;
 
 /// Deserializes the answer of another server, in whose strings text that is not Unicode is read as U+FFFD.
@@ -8,19 +11,26 @@ use serde::de::DeserializeOwned;
 /// Fails if the answer is malformed.
 pub fn from_slice<T: DeserializeOwned>(text: &[u8]) -> Result<T, serde_json::Error> {
     serde_json::from_slice(text).or_else(|error| match replaced(text) {
-        Some(text) => serde_json::from_slice(&text),
-        None => Err(error),
+        Cow::Owned(text) => serde_json::from_slice(&text),
+        Cow::Borrowed(_) => Err(error),
     })
 }
 
 /// Returns the JSON text with U+FFFD for each half of a surrogate pair, and for each byte that is not UTF-8, in its
-/// strings; `None` if it has neither.
-pub(super) fn replaced(text: &[u8]) -> Option<Vec<u8>> {
-    let mut out = Vec::with_capacity(text.len());
+/// strings: the text itself if it has neither.
+pub(super) fn replaced(text: &[u8]) -> Cow<'_, [u8]> {
+    let mut out = Vec::new();
+    let mut copied = 0;
+    let mut replace = |place: Range<usize>| {
+        out.extend_from_slice(text.get(copied..place.start).unwrap_or_default());
+        out.extend_from_slice("\u{fffd}".as_bytes());
+        copied = place.end;
+    };
     let mut in_string = false;
-    let mut is_replaced = false;
+    let mut end = 0;
     for chunk in text.utf8_chunks() {
         let mut rest = chunk.valid().as_bytes();
+        end += rest.len();
         while let Some(byte) = rest.first() {
             let mut taken = 1;
             match byte {
@@ -28,30 +38,29 @@ pub(super) fn replaced(text: &[u8]) -> Option<Vec<u8>> {
                 b'\\' if in_string => match code_unit(rest) {
                     Some(0xd800..=0xdbff) if is_second_half(rest.get(6..)) => taken = 12,
                     Some(0xd800..=0xdfff) => {
-                        is_replaced = true;
-                        out.extend_from_slice(b"\\ufffd");
-                        rest = rest.get(6..).unwrap_or_default();
-                        continue;
+                        let begin = end - rest.len();
+                        taken = 6;
+                        replace(begin..begin + taken);
                     }
-                    _ => taken = rest.len().min(2),
+                    _ => taken = 2,
                 },
                 _ => {}
             }
-            let (whole, after) = rest.split_at(taken);
-            out.extend_from_slice(whole);
-            rest = after;
+            rest = rest.get(taken..).unwrap_or_default();
         }
-        for byte in chunk.invalid() {
-            is_replaced |= in_string;
+        for _ in chunk.invalid() {
             // Elsewhere it is an error, which names the byte.
             if in_string {
-                out.extend_from_slice("\u{fffd}".as_bytes());
-            } else {
-                out.push(*byte);
+                replace(end..end + 1);
             }
+            end += 1;
         }
     }
-    is_replaced.then_some(out)
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.extend_from_slice(text.get(copied..).unwrap_or_default());
+    Cow::Owned(out)
 }
 
 fn is_second_half(text: Option<&[u8]>) -> bool {

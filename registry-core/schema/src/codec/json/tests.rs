@@ -140,7 +140,7 @@ fn text_that_is_not_unicode_is_read_as_by_go() {
     for text in
         [r#""\ud83d\ude00""#, r#""\\ud83d""#, r#""\ufffd""#, "\"\u{fffd}\u{20ac}\"", r#"{"a":"\u0041"}"#]
     {
-        assert_eq!(replacement::replaced(text.as_bytes()), None, "{text}");
+        assert!(matches!(replacement::replaced(text.as_bytes()), Cow::Borrowed(_)), "{text}");
         assert!(read(text).is_ok(), "{text}");
     }
 

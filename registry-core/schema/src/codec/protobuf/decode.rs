@@ -5,13 +5,13 @@ use serde_json::{Map, Value};
 use crate::scalars::is_zero;
 use crate::{FieldRef, Form, Message, Scalar, SchemaOr, Slot, TypeRef};
 
-use super::reader::{Key, Reader, WireType};
+use super::reader::{Key, Occurrence, Reader, WireType};
 use super::{DecodeError, Limits};
 use registry_meta::budget::memory::{self, LIST_BYTES, MAP_BYTES, VALUE_BYTES};
 
 mod scalars;
 
-use scalars::{scalar as scalar_value, string};
+use scalars::scalar as scalar_value;
 
 /// Number of values that small messages may omit from the fields that JSON always has; larger messages may omit
 /// proportionally more. Real encoders write these fields; without a limit, two bytes could expand to a whole struct of
@@ -81,10 +81,13 @@ impl Decoder<'_> {
         while let Some(key) = reader.key()? {
             match shape.find(key.number, &mut hint) {
                 None => reader.skip(key)?,
-                Some(Slot::Field(field)) => self.field(field, key, &mut reader, object, depth)?,
+                Some(Slot::Field(field)) => {
+                    let occurrence = Occurrence { name: field.name(), key, reader: &mut reader };
+                    self.field(field, occurrence, object, depth)?;
+                }
                 Some(Slot::Inlined(inner)) => {
-                    key.expect(WireType::Bytes, "of an inlined struct")?;
-                    self.fields(inner, reader.bytes()?, object, deeper(depth)?)?;
+                    let inlined = Occurrence { name: "of an inlined struct", key, reader: &mut reader };
+                    self.fields(inner, inlined.bytes()?, object, deeper(depth)?)?;
                 }
             }
         }
@@ -95,8 +98,7 @@ impl Decoder<'_> {
     fn field(
         &mut self,
         field: FieldRef<'_>,
-        key: Key,
-        reader: &mut Reader<'_>,
+        occurrence: Occurrence<'_, '_>,
         object: &mut Map<String, Value>,
         depth: usize,
     ) -> Result<(), DecodeError> {
@@ -105,7 +107,7 @@ impl Decoder<'_> {
         self.limits.take_next(VALUE_BYTES)?;
         match ty.form() {
             Form::Scalar(scalar) => {
-                let value = scalar_value(scalar, name, key, reader, depth)?;
+                let value = scalar_value(scalar, occurrence, depth)?;
                 let is_left_out = if field.is_pointer() {
                     false
                 } else if value.is_null() {
@@ -120,18 +122,17 @@ impl Decoder<'_> {
                 }
             }
             Form::Struct(_) => {
-                key.expect(WireType::Bytes, name)?;
+                let message = occurrence.bytes()?;
                 let mut inner = match object.remove(name) {
                     Some(Value::Object(inner)) => inner,
                     _ => Map::new(),
                 };
-                self.structure(ty, reader.bytes()?, &mut inner, depth)?;
+                self.structure(ty, message, &mut inner, depth)?;
                 object.insert(name.to_owned(), Value::Object(inner));
             }
-            Form::List(element) => self.list(element, name, key, reader, object, depth)?,
+            Form::List(element) => self.list(element, occurrence, object, depth)?,
             Form::Map(value) => {
-                key.expect(WireType::Bytes, name)?;
-                let (map_key, value) = self.entry(value, name, reader.bytes()?, depth)?;
+                let (map_key, value) = self.entry(value, name, occurrence.bytes()?, depth)?;
                 if let Some(Value::Object(map)) = object.get_mut(name) {
                     map.insert(map_key, value);
                 } else {
@@ -140,7 +141,7 @@ impl Decoder<'_> {
                 }
             }
             Form::Boxed | Form::SchemaOr(..) => {
-                let value = self.value(ty, name, key, reader, depth)?;
+                let value = self.value(ty, occurrence, depth)?;
                 object.insert(name.to_owned(), value);
             }
         }
@@ -151,21 +152,20 @@ impl Decoder<'_> {
     fn list(
         &mut self,
         element: TypeRef<'_>,
-        name: &str,
-        key: Key,
-        reader: &mut Reader<'_>,
+        occurrence: Occurrence<'_, '_>,
         object: &mut Map<String, Value>,
         depth: usize,
     ) -> Result<(), DecodeError> {
         let packable = matches!(element.scalar(), Some(Scalar::Bool | Scalar::Int32 | Scalar::Int64));
+        let Occurrence { name, key, .. } = occurrence;
         if !packable || key.wire_type != WireType::Bytes {
-            let item = self.value(element, name, key, reader, depth)?;
+            let item = self.value(element, occurrence, depth)?;
             return self.push(object, name, item);
         }
-        let mut packed = Reader::new(reader.bytes()?);
+        let mut packed = Reader::new(occurrence.bytes()?);
         let key = Key { wire_type: WireType::Varint, ..key };
         while packed.len() > 0 {
-            let item = self.value(element, name, key, &mut packed, depth)?;
+            let item = self.value(element, Occurrence { name, key, reader: &mut packed }, depth)?;
             self.limits.take_next(VALUE_BYTES)?;
             self.push(object, name, item)?;
         }
@@ -194,11 +194,11 @@ impl Decoder<'_> {
         let mut reader = Reader::new(entry);
         let mut map_key = String::new();
         let mut value = None;
-        while let Some(key) = reader.key()? {
-            match key.number {
-                1 => map_key = string(name, key, &mut reader)?,
-                2 => value = Some(self.value(ty, name, key, &mut reader, depth)?),
-                _ => reader.skip(key)?,
+        while let Some(field) = reader.field(name)? {
+            match field.key.number {
+                1 => map_key = field.string()?,
+                2 => value = Some(self.value(ty, field, depth)?),
+                _ => field.skip()?,
             }
         }
         let value = match value {
@@ -217,16 +217,14 @@ impl Decoder<'_> {
     fn value(
         &mut self,
         ty: TypeRef<'_>,
-        name: &str,
-        key: Key,
-        reader: &mut Reader<'_>,
+        occurrence: Occurrence<'_, '_>,
         depth: usize,
     ) -> Result<Value, DecodeError> {
         if let Form::Scalar(scalar) = ty.form() {
-            return scalar_value(scalar, name, key, reader, depth);
+            return scalar_value(scalar, occurrence, depth);
         }
-        key.expect(WireType::Bytes, name)?;
-        let message = reader.bytes()?;
+        let name = occurrence.name;
+        let message = occurrence.bytes()?;
         match ty.form() {
             Form::Struct(_) => {
                 let mut object = Map::new();
@@ -236,10 +234,10 @@ impl Decoder<'_> {
             Form::Boxed => {
                 let mut reader = Reader::new(message);
                 let mut items = Vec::new();
-                while let Some(key) = reader.key()? {
-                    match key.number {
-                        1 => items.push(string(name, key, &mut reader)?.into()),
-                        _ => reader.skip(key)?,
+                while let Some(field) = reader.field(name)? {
+                    match field.key.number {
+                        1 => items.push(field.string()?.into()),
+                        _ => field.skip()?,
                     }
                 }
                 Ok(if items.is_empty() { Value::Null } else { Value::Array(items) })
@@ -263,18 +261,15 @@ impl Decoder<'_> {
         let mut schema = None;
         let mut list = Vec::new();
         let mut allows = false;
-        while let Some(key) = reader.key()? {
-            match (or, key.number) {
-                (SchemaOr::Bool, 1) => {
-                    key.expect(WireType::Varint, NAME)?;
-                    allows = reader.varint()? != 0;
-                }
+        while let Some(field) = reader.field(NAME)? {
+            match (or, field.key.number) {
+                (SchemaOr::Bool, 1) => allows = field.varint()? != 0,
                 (SchemaOr::Bool, 2) | (SchemaOr::List | SchemaOr::Strings, 1) => {
-                    schema = Some(self.value(ty, NAME, key, &mut reader, depth)?);
+                    schema = Some(self.value(ty, field, depth)?);
                 }
-                (SchemaOr::List, 2) => list.push(self.value(ty, NAME, key, &mut reader, depth)?),
-                (SchemaOr::Strings, 2) => list.push(string(NAME, key, &mut reader)?.into()),
-                _ => reader.skip(key)?,
+                (SchemaOr::List, 2) => list.push(self.value(ty, field, depth)?),
+                (SchemaOr::Strings, 2) => list.push(field.string()?.into()),
+                _ => field.skip()?,
             }
         }
         Ok(match (or, schema) {

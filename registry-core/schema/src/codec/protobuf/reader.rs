@@ -27,6 +27,14 @@ pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
 
+/// A field of a message, whose value is read next.
+pub(super) struct Occurrence<'r, 'a> {
+    /// The field's name in errors.
+    pub(super) name: &'r str,
+    pub(super) key: Key,
+    pub(super) reader: &'r mut Reader<'a>,
+}
+
 /// Maximum nesting depth of unknown groups, which are skipped. Groups are an obsolete feature of protobuf.
 const GROUP_DEPTH: usize = 32;
 
@@ -37,11 +45,39 @@ const MAX_NUMBER: u64 = (1 << 29) - 1;
 
 impl Key {
     /// Checks that the wire type is the one that the schema requires.
-    pub(super) fn expect(self, wire_type: WireType, name: &str) -> Result<(), DecodeError> {
+    fn expect(self, wire_type: WireType, name: &str) -> Result<(), DecodeError> {
         if self.wire_type == wire_type {
             return Ok(());
         }
         Err(DecodeError::Tag(TagError::WrongWireType(self.wire_type as u8, name.to_owned())))
+    }
+}
+
+// === impl Occurrence ===
+
+impl<'a> Occurrence<'_, 'a> {
+    pub(super) fn varint(self) -> Result<u64, DecodeError> {
+        self.key.expect(WireType::Varint, self.name)?;
+        self.reader.varint()
+    }
+
+    pub(super) fn fixed64(self) -> Result<u64, DecodeError> {
+        self.key.expect(WireType::Fixed64, self.name)?;
+        self.reader.fixed64()
+    }
+
+    pub(super) fn bytes(self) -> Result<&'a [u8], DecodeError> {
+        self.key.expect(WireType::Bytes, self.name)?;
+        self.reader.bytes()
+    }
+
+    /// Reads a string. Go accepts invalid UTF-8 here and replaces it when it writes JSON.
+    pub(super) fn string(self) -> Result<String, DecodeError> {
+        Ok(String::from_utf8_lossy(self.bytes()?).into_owned())
+    }
+
+    pub(super) fn skip(self) -> Result<(), DecodeError> {
+        self.reader.skip(self.key)
     }
 }
 
@@ -77,6 +113,12 @@ impl<'a> Reader<'a> {
             return Err(DecodeError::Tag(TagError::Number(number, key & 7)));
         }
         Ok(Some(Key { number: u32::try_from(number).unwrap_or_default(), wire_type }))
+    }
+
+    /// Reads the tag of the next field, which has this name in errors; `None` at the end of the message.
+    pub(super) fn field<'r>(&'r mut self, name: &'r str) -> Result<Option<Occurrence<'r, 'a>>, DecodeError> {
+        let Some(key) = self.key()? else { return Ok(None) };
+        Ok(Some(Occurrence { name, key, reader: self }))
     }
 
     pub(super) fn varint(&mut self) -> Result<u64, DecodeError> {

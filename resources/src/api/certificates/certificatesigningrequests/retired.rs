@@ -2,12 +2,9 @@
 //!
 //! Kubernetes concept: the defaults of `pkg/apis/certificates/v1beta1`.
 
-#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
-
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use registry_core::api::Object;
-use registry_core::budget::{Budget, Exhausted};
 use resource_views::certificates::v1::{
     CertificateSigningRequest, CertificateSigningRequestMut, CertificateSigningRequestSpec,
 };
@@ -20,7 +17,7 @@ const CLIENT_SIGNER: &str = "kubernetes.io/kube-apiserver-client-kubelet";
 const SERVING_SIGNER: &str = "kubernetes.io/kubelet-serving";
 
 /// Changes a request of `v1beta1` into one of `v1`.
-pub(super) fn renew(request: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn renew(request: &mut Object) {
     let mut spec = CertificateSigningRequestMut(request).spec().or_new();
     spec.usages().or_if_empty(|| json!(["digital signature", "key encipherment"]));
     // A message of `v1` has an empty name where one of `v1beta1` has none.
@@ -31,7 +28,6 @@ pub(super) fn renew(request: &mut Object, _: &Budget) -> Result<(), Exhausted> {
     if let Some(mut status) = CertificateSigningRequestMut(request).status().present() {
         status.conditions().elements().for_each(|mut condition| condition.status().or("True"));
     }
-    Ok(())
 }
 
 /// Returns the signer that a request without one is for: one of kubelets, if a kubelet may have written it.

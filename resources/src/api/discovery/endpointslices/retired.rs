@@ -2,10 +2,7 @@
 //!
 //! Kubernetes concept: the conversions of `pkg/apis/discovery/v1beta1`.
 
-#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
-
 use registry_core::api::Object;
-use registry_core::budget::{Budget, Exhausted};
 use resource_views::discovery::{v1, v1beta1};
 use serde_json::Value;
 
@@ -13,9 +10,8 @@ const ZONE: &str = "topology.kubernetes.io/zone";
 const HOST_NAME: &str = "kubernetes.io/hostname";
 
 /// Changes a slice of `v1beta1` into one of `v1`.
-pub(super) fn renew(slice: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn renew(slice: &mut Object) {
     v1beta1::EndpointSliceMut(slice).endpoints().elements().for_each(renew_endpoint);
-    Ok(())
 }
 
 fn renew_endpoint(mut endpoint: v1beta1::EndpointMut<'_>) {

@@ -2,10 +2,7 @@
 //!
 //! Kubernetes concept: the conversions and defaults of `pkg/apis/flowcontrol`.
 
-#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
-
 use registry_core::api::Object;
-use registry_core::budget::{Budget, Exhausted};
 use resource_views::flowcontrol::{v1, v1beta2};
 
 /// The annotation that makes shares of 0 a value in `v1beta3`.
@@ -15,9 +12,9 @@ const KEEPS_ZERO: [&str; 3] =
 const SHARES: i64 = 30;
 
 /// Changes a level of `v1beta3` into one of `v1`.
-pub(super) fn renew(level: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn renew(level: &mut Object) {
     let keeps_zero = level.remove(&KEEPS_ZERO).is_some();
-    let Some(mut spec) = v1::PriorityLevelConfigurationMut(level).spec().present() else { return Ok(()) };
+    let Some(mut spec) = v1::PriorityLevelConfigurationMut(level).spec().present() else { return };
     spec.limited().edit(|mut limited| {
         let shares = limited.nominal_concurrency_shares();
         if keeps_zero {
@@ -26,13 +23,12 @@ pub(super) fn renew(level: &mut Object, _: &Budget) -> Result<(), Exhausted> {
             shares.or_if_zero(SHARES);
         }
     });
-    Ok(())
 }
 
 /// Changes a level of `v1beta1` or `v1beta2` into one of `v1`: the shares have another name there.
-pub(super) fn rename_shares(level: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn rename_shares(level: &mut Object) {
     let Some(mut spec) = v1beta2::PriorityLevelConfigurationMut(level).spec().present() else {
-        return Ok(());
+        return;
     };
     spec.limited().edit(|mut limited| {
         let shares = limited.assured_concurrency_shares().remove();
@@ -42,5 +38,4 @@ pub(super) fn rename_shares(level: &mut Object, _: &Budget) -> Result<(), Exhaus
         }
         limited.nominal_concurrency_shares().or_if_zero(SHARES);
     });
-    Ok(())
 }

@@ -2,16 +2,13 @@
 //!
 //! Kubernetes concept: the conversions and defaults of `pkg/apis/networking/v1beta1` and `pkg/apis/extensions/v1beta1`.
 
-#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
-
 use registry_core::api::Object;
-use registry_core::budget::{Budget, Exhausted};
 use resource_views::networking::{v1, v1beta1};
 use serde_json::Value;
 
 /// Changes an ingress of `v1beta1` into one of `v1`.
-pub(super) fn renew(ingress: &mut Object, _: &Budget) -> Result<(), Exhausted> {
-    let Some(mut spec) = v1beta1::IngressMut(ingress).spec().present() else { return Ok(()) };
+pub(super) fn renew(ingress: &mut Object) {
+    let Some(mut spec) = v1beta1::IngressMut(ingress).spec().present() else { return };
     spec.backend().edit(renew_backend);
     if let Some(backend) = spec.backend().remove() {
         v1::IngressSpecMut(spec.0).default_backend().set_value(backend);
@@ -19,11 +16,10 @@ pub(super) fn renew(ingress: &mut Object, _: &Budget) -> Result<(), Exhausted> {
     for mut rule in spec.rules().elements() {
         let Some(mut http) = rule.http().present() else { continue };
         for mut path in http.paths().elements() {
-            path.path_type().or_if_absent("ImplementationSpecific");
             path.backend().edit(renew_backend);
+            v1::HTTPIngressPathMut(path.0).path_type().or_if_absent("ImplementationSpecific");
         }
     }
-    Ok(())
 }
 
 /// Moves the name and the port of a service into `service`.

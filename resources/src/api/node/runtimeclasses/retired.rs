@@ -2,18 +2,15 @@
 //!
 //! Kubernetes concept: the conversions of `pkg/apis/node/v1alpha1`.
 
-#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
-
 use registry_core::api::Object;
-use registry_core::budget::{Budget, Exhausted};
 use resource_views::node::v1::RuntimeClassMut;
 use resource_views::node::v1alpha1;
 use serde_json::Value;
 
 /// Changes a class of `v1alpha1` into one of `v1`.
-pub(super) fn renew(class: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn renew(class: &mut Object) {
     let spec = v1alpha1::RuntimeClassMut(class).spec().remove();
-    let Some(Value::Object(mut fields)) = spec else { return Ok(()) };
+    let Some(Value::Object(mut fields)) = spec else { return };
     let mut spec = v1alpha1::RuntimeClassSpecMut(&mut fields);
     if let Some(handler) = spec.runtime_handler().remove() {
         RuntimeClassMut(class).handler().set_value(handler);
@@ -24,5 +21,4 @@ pub(super) fn renew(class: &mut Object, _: &Budget) -> Result<(), Exhausted> {
     if let Some(scheduling) = spec.scheduling().remove() {
         RuntimeClassMut(class).scheduling().set_value(scheduling);
     }
-    Ok(())
 }

@@ -2,10 +2,7 @@
 //!
 //! Kubernetes concept: the conversions of `pkg/apis/policy/v1beta1`.
 
-#![expect(clippy::unnecessary_wraps, reason = "functions that renew objects have one signature")]
-
 use registry_core::api::Object;
-use registry_core::budget::{Budget, Exhausted};
 use resource_views::meta::v1::LabelSelectorMut;
 use resource_views::policy::v1::PodDisruptionBudgetMut;
 use serde_json::json;
@@ -14,11 +11,10 @@ use serde_json::json;
 const LABEL: &str = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match";
 
 /// Changes a budget of `v1beta1` into one of `v1`.
-pub(super) fn renew(budget: &mut Object, _: &Budget) -> Result<(), Exhausted> {
+pub(super) fn renew(budget: &mut Object) {
     if let Some(mut spec) = PodDisruptionBudgetMut(budget).spec().present() {
         spec.selector().edit(renew_selector);
     }
-    Ok(())
 }
 
 /// Lets an empty selector select nothing, and removes the requirement of the label from any other. One that consists of it

@@ -69,5 +69,5 @@ fn check(spec: &DeviceTaintRuleSpec<'_, '_>, known_effect: Option<&str>, errors:
     if device.exists() {
         device.check(names::dns_label, errors);
     }
-    taints::check_taint(&spec.taint().into(), known_effect, errors);
+    taints::check_taint(&spec.taint(), known_effect, errors);
 }

@@ -6,31 +6,15 @@ use crate::declare::prelude::*;
 
 kinds! {
     RuntimeClass RuntimeClassMut {
-        api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
-        kind = "kind": Text<'v, 'p>, Text<'static, 'static>;
-        metadata = "metadata": crate::meta::v1::ObjectMeta<'v, 'p>, crate::meta::v1::ObjectMetaMut<'m>;
         spec = "spec": RuntimeClassSpec<'v, 'p>, RuntimeClassSpecMut<'m>;
     }
 }
 
 structs! {
     RuntimeClassSpec RuntimeClassSpecMut {
-        overhead = "overhead": Overhead<'v, 'p>, OverheadMut<'m>;
+        overhead = "overhead": crate::node::v1::Overhead<'v, 'p>, crate::node::v1::OverheadMut<'m>;
         runtime_handler = "runtimeHandler": Text<'v, 'p>, Text<'static, 'static>;
-        scheduling = "scheduling": Scheduling<'v, 'p>, SchedulingMut<'m>;
-    }
-}
-
-structs! {
-    Overhead OverheadMut {
-        pod_fixed = "podFixed": Map<Quantity<'v, 'p>>, Map<Quantity<'static, 'static>>;
-    }
-}
-
-structs! {
-    Scheduling SchedulingMut {
-        node_selector = "nodeSelector": Map<Text<'v, 'p>>, Map<Text<'static, 'static>>;
-        tolerations = "tolerations": List<crate::core::v1::Toleration<'v, 'p>>, List<crate::core::v1::TolerationMut<'m>>;
+        scheduling = "scheduling": crate::node::v1::Scheduling<'v, 'p>, crate::node::v1::SchedulingMut<'m>;
     }
 }
 

@@ -4,15 +4,6 @@
 
 use crate::declare::prelude::*;
 
-structs! {
-    DeviceTaint DeviceTaintMut {
-        effect = "effect": Text<'v, 'p>, Text<'static, 'static>;
-        key = "key": Text<'v, 'p>, Text<'static, 'static>;
-        time_added = "timeAdded": Time<'v, 'p>, Time<'static, 'static>;
-        value = "value": Text<'v, 'p>, Text<'static, 'static>;
-    }
-}
-
 kinds! {
     DeviceTaintRule DeviceTaintRuleMut {
         api_version = "apiVersion": Text<'v, 'p>, Text<'static, 'static>;
@@ -26,7 +17,7 @@ kinds! {
 structs! {
     DeviceTaintRuleSpec DeviceTaintRuleSpecMut {
         device_selector = "deviceSelector": DeviceTaintSelector<'v, 'p>, DeviceTaintSelectorMut<'m>;
-        taint = "taint": DeviceTaint<'v, 'p>, DeviceTaintMut<'m>;
+        taint = "taint": crate::resource::v1::DeviceTaint<'v, 'p>, crate::resource::v1::DeviceTaintMut<'m>;
     }
 }
 

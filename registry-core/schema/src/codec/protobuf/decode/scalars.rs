@@ -6,51 +6,29 @@ use serde_json::{Number, Value};
 
 use crate::codec::json;
 use crate::codec::protobuf::DecodeError;
-use crate::codec::protobuf::reader::{Key, Reader, WireType};
+use crate::codec::protobuf::reader::{Occurrence, Reader};
 use crate::{Quantity, Scalar};
 use registry_meta::time::moment::Moment;
 use registry_meta::time::{format_microseconds, format_seconds};
 
 /// Reads a scalar.
-pub(super) fn scalar(
-    scalar: Scalar,
-    name: &str,
-    key: Key,
-    reader: &mut Reader<'_>,
-    depth: usize,
-) -> Result<Value, DecodeError> {
+pub(super) fn scalar(scalar: Scalar, field: Occurrence<'_, '_>, depth: usize) -> Result<Value, DecodeError> {
     match scalar {
-        Scalar::Bool => Ok(Value::Bool(varint(name, key, reader)? != 0)),
+        Scalar::Bool => Ok(Value::Bool(field.varint()? != 0)),
         #[expect(clippy::cast_possible_truncation, reason = "as Go does")]
-        Scalar::Int32 => Ok((varint(name, key, reader)? as i32).into()),
-        Scalar::Int64 => Ok(varint(name, key, reader)?.cast_signed().into()),
+        Scalar::Int32 => Ok((field.varint()? as i32).into()),
+        Scalar::Int64 => Ok(field.varint()?.cast_signed().into()),
         Scalar::Double => {
-            key.expect(WireType::Fixed64, name)?;
-            let number = f64::from_bits(reader.fixed64()?);
+            let number = f64::from_bits(field.fixed64()?);
             double(number).ok_or(DecodeError::Float(number))
         }
-        Scalar::String => string(name, key, reader).map(Value::String),
-        Scalar::Bytes => {
-            key.expect(WireType::Bytes, name)?;
-            Ok(Value::String(STANDARD.encode(reader.bytes()?)))
-        }
-        Scalar::Any => reader.skip(key).map(|()| Value::Null),
+        Scalar::String => field.string().map(Value::String),
+        Scalar::Bytes => Ok(Value::String(STANDARD.encode(field.bytes()?))),
+        Scalar::Any => field.skip().map(|()| Value::Null),
         Scalar::Raw | Scalar::Time | Scalar::MicroTime | Scalar::Quantity | Scalar::IntOrString => {
-            key.expect(WireType::Bytes, name)?;
-            special(scalar, name, reader.bytes()?, depth)
+            special(scalar, field.name, field.bytes()?, depth)
         }
     }
-}
-
-/// Reads a string. Go accepts invalid UTF-8 here and replaces it when it writes JSON.
-pub(super) fn string(name: &str, key: Key, reader: &mut Reader<'_>) -> Result<String, DecodeError> {
-    key.expect(WireType::Bytes, name)?;
-    Ok(String::from_utf8_lossy(reader.bytes()?).into_owned())
-}
-
-fn varint(name: &str, key: Key, reader: &mut Reader<'_>) -> Result<u64, DecodeError> {
-    key.expect(WireType::Varint, name)?;
-    reader.varint()
 }
 
 /// Converts as Go does: integers without a fraction.
@@ -71,13 +49,10 @@ fn special(scalar: Scalar, name: &str, message: &[u8], depth: usize) -> Result<V
 fn raw(name: &str, message: &[u8], depth: usize) -> Result<Value, DecodeError> {
     let mut reader = Reader::new(message);
     let mut text: &[u8] = &[];
-    while let Some(key) = reader.key()? {
-        match key.number {
-            1 => {
-                key.expect(WireType::Bytes, name)?;
-                text = reader.bytes()?;
-            }
-            _ => reader.skip(key)?,
+    while let Some(field) = reader.field(name)? {
+        match field.key.number {
+            1 => text = field.bytes()?,
+            _ => field.skip()?,
         }
     }
     if text.is_empty() {
@@ -89,10 +64,10 @@ fn raw(name: &str, message: &[u8], depth: usize) -> Result<Value, DecodeError> {
 fn quantity(name: &str, message: &[u8]) -> Result<Value, DecodeError> {
     let mut reader = Reader::new(message);
     let mut text = "0".to_owned();
-    while let Some(key) = reader.key()? {
-        match key.number {
-            1 => text = string(name, key, &mut reader)?,
-            _ => reader.skip(key)?,
+    while let Some(field) = reader.field(name)? {
+        match field.key.number {
+            1 => text = field.string()?,
+            _ => field.skip()?,
         }
     }
     Ok(Quantity::parse(&text)?.to_string().into())
@@ -103,13 +78,13 @@ fn int_or_string(name: &str, message: &[u8]) -> Result<Value, DecodeError> {
     let mut kind = 0;
     let mut number = 0;
     let mut text = String::new();
-    while let Some(key) = reader.key()? {
-        match key.number {
-            1 => kind = varint(name, key, &mut reader)?,
+    while let Some(field) = reader.field(name)? {
+        match field.key.number {
+            1 => kind = field.varint()?,
             #[expect(clippy::cast_possible_truncation, reason = "as Go does")]
-            2 => number = varint(name, key, &mut reader)? as i32,
-            3 => text = string(name, key, &mut reader)?,
-            _ => reader.skip(key)?,
+            2 => number = field.varint()? as i32,
+            3 => text = field.string()?,
+            _ => field.skip()?,
         }
     }
     match kind {
@@ -130,12 +105,12 @@ fn time(scalar: Scalar, name: &str, message: &[u8]) -> Result<Value, DecodeError
     let mut reader = Reader::new(message);
     let mut seconds = 0;
     let mut nanos = 0;
-    while let Some(key) = reader.key()? {
-        match key.number {
-            1 => seconds = varint(name, key, &mut reader)?.cast_signed(),
+    while let Some(field) = reader.field(name)? {
+        match field.key.number {
+            1 => seconds = field.varint()?.cast_signed(),
             #[expect(clippy::cast_possible_truncation, reason = "as Go does")]
-            2 => nanos = varint(name, key, &mut reader)? as i32,
-            _ => reader.skip(key)?,
+            2 => nanos = field.varint()? as i32,
+            _ => field.skip()?,
         }
     }
     // Kubernetes' times have no fraction in JSON, so it is dropped here too.
