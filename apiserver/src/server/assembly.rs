@@ -91,6 +91,9 @@ impl<'a> Assembly<'a> {
             },
             cbor: options.feature_gates().is_enabled(Feature::CBORServingAndStorage),
             shards: options.feature_gates().is_enabled(Feature::ShardedListAndWatch),
+            corrupt_object_deletion: options
+                .feature_gates()
+                .is_enabled(Feature::AllowUnsafeMalformedObjectDeletion),
             encodings: stores.storages.encodings().clone(),
             metrics: opened.metrics.requests().clone(),
             watches: WatchTimes {

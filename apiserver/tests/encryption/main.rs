@@ -180,7 +180,7 @@ async fn the_store_discloses_nothing_and_keys_can_be_changed() {
 }
 
 #[tokio::test]
-async fn damaged_and_moved_values_are_errors_that_name_the_key() {
+async fn damaged_and_moved_values_are_errors() {
     let (encrypted, server) = Encrypted::start(&keys("aesgcm", &[0])).await;
     for name in ["a", "b", "c", "good"] {
         create(&server, name).await;
@@ -210,14 +210,18 @@ async fn damaged_and_moved_values_are_errors_that_name_the_key() {
         let refused = send(&server, "GET", &format!("{SECRETS}/{name}"), "").await;
         let message = refused.json()["message"].as_str().unwrap().to_owned();
         assert_eq!(refused.status, 500, "{message}");
-        assert!(
-            message.contains(&key(name)) && message.contains("message authentication failed"),
-            "{message}"
-        );
+        assert_eq!(message, "Internal error occurred: cipher: message authentication failed");
     }
     check(&server, "good").await;
     let listed = send(&server, "GET", SECRETS, "").await;
     assert_eq!(listed.status, 500, "{}", listed.text());
+    assert_eq!(
+        listed.json()["message"],
+        format!(
+            "Internal error occurred: unable to transform key {:?}: cipher: message authentication failed",
+            key("a")
+        )
+    );
     create(&server, "later").await;
     let metrics = send(&server, "GET", "/metrics", "").await.text();
     assert!(metrics.contains("status=\"unknown-non-grpc\",transformation_type=\"from_storage\""));

@@ -286,6 +286,12 @@ impl Interface for Cacher {
         self.inner.count(prefix).await
     }
 
+    async fn delete_corrupt(&self, key: &str) -> Result<Revision, StorageError> {
+        let revision = self.inner.delete_corrupt(key).await?;
+        self.observe(revision);
+        Ok(revision)
+    }
+
     async fn current_revision(&self) -> Result<Revision, StorageError> {
         self.inner.current_revision().await
     }

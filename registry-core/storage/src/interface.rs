@@ -104,6 +104,16 @@ pub trait Interface: Send + Sync + 'static {
         hint: Option<StoredObject>,
     ) -> Result<StoredObject, StorageError>;
 
+    /// Deletes a value that cannot be read, whatever it says. Returns the revision of the deletion. Fails by default, for
+    /// stores whose values can always be read.
+    ///
+    /// # Errors
+    /// [`StorageError::NotCorrupt`] if the value can be read.
+    async fn delete_corrupt(&self, key: &str) -> Result<Revision, StorageError> {
+        let _ = key;
+        Err(StorageError::NotCorrupt)
+    }
+
     /// Returns the number of objects below a prefix.
     async fn count(&self, prefix: &str) -> Result<u64, StorageError>;
 

@@ -34,6 +34,8 @@ macro_rules! features {
 }
 
 features! {
+    /// Deletion of objects whose stored values cannot be read.
+    AllowUnsafeMalformedObjectDeletion = false,
     /// CBOR in requests and responses, and in the storage of custom resources.
     CBORServingAndStorage = false,
     /// Tokens of service accounts for CSI drivers in the secrets of a request.

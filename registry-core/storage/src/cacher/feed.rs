@@ -233,7 +233,7 @@ impl Follower<'_> {
     fn ended(&self, failure: &WatchError) -> Ended {
         match failure {
             WatchError::Compacted { .. } => Ended::Lost,
-            WatchError::Corrupt { .. } => {
+            WatchError::Corrupt(_) => {
                 tracing::error!(
                     prefix = self.prefix, error = %failure, "the watch cache cannot take in what is stored"
                 );
