@@ -10,6 +10,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `reload` | changes of the file |
+//! | `current` | the configuration in force |
 //! | `transformers` | the providers of each resource, ready to read and write values |
 //! | `kms` | a key management service |
 //! | `file` | reads and validates the file |
@@ -25,7 +26,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use bytes::Bytes;
 use registry_core::api::GroupResource;
@@ -36,6 +36,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::health::{Check, Unhealthy};
 
 mod config;
+mod current;
 mod file;
 mod kms;
 mod reload;
@@ -44,6 +45,7 @@ mod tests;
 mod transformers;
 mod validation;
 
+use current::Current;
 use file::FileError;
 use reload::Reload;
 use transformers::{ProviderError, Transformers};
@@ -61,7 +63,7 @@ pub enum EncryptionError {
 
 /// The encryption of one server's values.
 pub(crate) struct Encryption {
-    current: Arc<ArcSwap<Transformers>>,
+    current: Arc<Current>,
     metrics: TransformMetrics,
     /// Reads the file again, as long as this exists.
     _reload: Option<AbortOnDropHandle<()>>,
@@ -72,12 +74,12 @@ struct ResourceTransformer {
     resource: GroupResource,
     /// The resource, as metrics name it.
     label: String,
-    current: Arc<ArcSwap<Transformers>>,
+    current: Arc<Current>,
     metrics: TransformMetrics,
 }
 
 /// `kms-providers`: the key management services are healthy.
-pub(crate) struct KmsCheck(Arc<ArcSwap<Transformers>>);
+pub(crate) struct KmsCheck(Arc<Current>);
 
 /// Checks a configuration, without calling its key management services.
 ///
@@ -107,7 +109,7 @@ impl Encryption {
         if let Some(reloads) = metrics.reloads() {
             reloads.configured(&loaded.content);
         }
-        let current = Arc::new(ArcSwap::from_pointee(transformers));
+        let current = Arc::new(Current::new(transformers));
         let reload = reloads.then(|| {
             let reload = Reload::new(path, loaded.content, current.clone(), metrics.clone());
             AbortOnDropHandle::new(tokio::spawn(reload.run()))
@@ -165,6 +167,21 @@ impl Transformer for ResourceTransformer {
             tracing::error!(key = context, "failed to encrypt data: {error}");
         }
         written.result
+    }
+
+    /// The number is that of the configuration; 0 if it has no rule for the resource.
+    async fn changed(&self, from: Option<u64>) -> u64 {
+        let mut numbers = self.current.numbers();
+        loop {
+            let number = *numbers.borrow_and_update();
+            let number = self.current.load().for_resource(self.resource).map_or(0, |_| number);
+            if from != Some(number) {
+                return number;
+            }
+            if numbers.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
     }
 }
 

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
 use registry_core::metrics::TransformMetrics;
 
 use crate::followed_file::FollowedFile;
 
 use super::EncryptionError;
+use super::current::Current;
 use super::file::{self, FileError};
 use super::transformers::Transformers;
 
@@ -24,7 +24,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// Applies changes of a configuration file.
 pub(super) struct Reload {
     file: FollowedFile,
-    current: Arc<ArcSwap<Transformers>>,
+    current: Arc<Current>,
     metrics: TransformMetrics,
 }
 
@@ -44,7 +44,7 @@ impl Reload {
     pub(super) fn new(
         path: &Path,
         content: Vec<u8>,
-        current: Arc<ArcSwap<Transformers>>,
+        current: Arc<Current>,
         metrics: TransformMetrics,
     ) -> Self {
         Self { file: FollowedFile::new(path, content, INTERVAL), current, metrics }
@@ -86,7 +86,7 @@ impl Reload {
         if !failures.is_empty() {
             return Err(ReloadError::Unhealthy(failures));
         }
-        self.current.store(Arc::new(transformers));
+        self.current.replace(transformers);
         if let Some(reloads) = self.metrics.reloads() {
             reloads.configured(&loaded.content);
         }

@@ -126,6 +126,13 @@ pub trait Interface: Send + Sync + 'static {
         None
     }
 
+    /// Waits until stored values are read by other rules, as [`Transformer::changed`](super::transform::Transformer::changed)
+    /// does. By default this waits forever.
+    async fn transformation_changed(&self, from: Option<u64>) -> u64 {
+        let _ = from;
+        std::future::pending().await
+    }
+
     /// Requests a progress notification on all watches.
     async fn request_progress(&self) -> Result<(), StorageError>;
 

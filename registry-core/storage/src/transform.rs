@@ -49,6 +49,14 @@ pub trait Transformer: Send + Sync + 'static {
 
     /// Converts a plain value into the form at rest.
     async fn to_storage(&self, plain: Bytes, context: &str) -> Result<Bytes, TransformError>;
+
+    /// Waits until values are converted by another configuration than that with this number, and returns the number of the
+    /// one in force; at once without a number. Values that could be read may then no longer be readable. By default there
+    /// is one configuration, and this waits forever.
+    async fn changed(&self, from: Option<u64>) -> u64 {
+        let _ = from;
+        std::future::pending().await
+    }
 }
 
 /// A value read from storage.

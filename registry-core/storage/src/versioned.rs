@@ -199,6 +199,10 @@ impl Interface for VersionedStore {
         self.engine.key_revision(key)
     }
 
+    async fn transformation_changed(&self, from: Option<u64>) -> u64 {
+        self.transformer.changed(from).await
+    }
+
     async fn request_progress(&self) -> Result<(), StorageError> {
         Ok(self.engine.request_progress().await?)
     }
