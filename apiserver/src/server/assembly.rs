@@ -400,8 +400,12 @@ impl<'a> Assembly<'a> {
         if let Some(asked) = &self.peers_asked {
             health.add("poststarthook/peer-discovery-workers", Endpoint::ALL, asked.clone());
         }
-        if let Some(encryption) = encryption {
-            health.add("kms-providers", Endpoint::NOT_ALIVE, encryption.check());
+        if encryption.as_ref().is_some_and(|encryption| encryption.reloads()) {
+            let name = "poststarthook/start-encryption-provider-config-automatic-reload";
+            health.add(name, Endpoint::ALL, Arc::new(PingCheck));
+        }
+        for (name, check) in encryption.iter().flat_map(|encryption| encryption.checks()) {
+            health.add(name, Endpoint::NOT_ALIVE, check);
         }
         health
     }

@@ -74,6 +74,8 @@ features! {
     HostnameOverride = true,
     /// Volumes that are images of containers.
     ImageVolume = true,
+    /// Key management services of version 1.
+    KMSv1 = false,
     /// Access of kubelets to the ServiceAccounts of their pods.
     KubeletServiceAccountTokenForCredentialProviders = true,
     /// Service addresses from ServiceCIDRs. Without it they are those of `--service-cluster-ip-range`.
