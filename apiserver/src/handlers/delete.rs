@@ -3,6 +3,7 @@
 use axum::body::Body;
 use http::StatusCode;
 use registry_core::api::{DeleteOptions, ErrorList, FieldError, FieldPath, StatusError};
+use registry_core::codec::Limits;
 use responses::Response;
 use responses::negotiation::{Endpoint, Format, Formats};
 
@@ -11,7 +12,7 @@ use crate::authorization::rights::{Right, forbidden_because};
 
 use super::audit;
 use super::call::Call;
-use super::content::{decode, read_body};
+use super::content::{decode_within, read_body};
 use super::list::{list_response, selection};
 use super::options::{IGNORE_READ_ERROR, ListPurpose, delete_options, delete_options_of_query, refuse};
 use super::response::object_response;
@@ -58,7 +59,9 @@ async fn authorize_corrupt_deletion(call: &Call<'_>) -> Result<(), StatusError> 
     audit::corrupt_deletion(call);
     let right = Right::to_delete_corrupt(call.info);
     if call.route.path.subresource.is_some() {
-        let why = format!("{IGNORE_READ_ERROR} delete option is not allowed on a subresource or non-resource request");
+        let why = format!(
+            "{IGNORE_READ_ERROR} delete option is not allowed on a subresource or non-resource request"
+        );
         return Err(forbidden_because(&right.attributes(&call.context.user), &why));
     }
     call.require(Some(right)).await
@@ -73,7 +76,8 @@ async fn options(call: &Call<'_>, body: Body) -> Result<DeleteOptions, StatusErr
     }
     let format = Format::from_body(call.headers, Formats { protobuf: true, ..call.formats() })?;
     let stage = if format == Format::Json { "couldn't get version/kind; json parse error: " } else { "" };
-    let decoded = decode(&bytes, format, &call.context.budget)
+    let limits = Limits { keeps_floats: true, ..Limits::within(&call.context.budget) };
+    let decoded = decode_within(&bytes, format, &limits)
         .map_err(|fault| StatusError::bad_request(format!("{stage}{fault}")))?;
     let kind = decoded.value.get("kind").and_then(serde_json::Value::as_str).unwrap_or("DeleteOptions");
     if kind != "DeleteOptions" {
