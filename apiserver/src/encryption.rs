@@ -10,7 +10,10 @@
 //! | module | contents |
 //! |---|---|
 //! | `reload` | changes of the file |
+//! | `current` | the configuration in force |
 //! | `transformers` | the providers of each resource, ready to read and write values |
+//! | `probe` | the health of a key management service |
+//! | `kms_v1` | a key management service of version 1 |
 //! | `kms` | a key management service |
 //! | `file` | reads and validates the file |
 //! | `validation` | the errors of a configuration |
@@ -25,10 +28,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use bytes::Bytes;
 use registry_core::api::GroupResource;
+use registry_core::api::go_text::aggregate;
 use registry_core::metrics::TransformMetrics;
 use registry_core::storage::transform::{Identity, Plain, TransformError, Transformer};
 use tokio_util::task::AbortOnDropHandle;
@@ -36,16 +39,22 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::health::{Check, Unhealthy};
 
 mod config;
+mod current;
 mod file;
 mod kms;
+mod kms_v1;
+mod probe;
 mod reload;
 #[cfg(test)]
 mod tests;
 mod transformers;
 mod validation;
 
+use current::Current;
 use file::FileError;
+use probe::Probe;
 use reload::Reload;
+pub(crate) use transformers::Services;
 use transformers::{ProviderError, Transformers};
 
 /// An encryption configuration cannot be used. Not retryable.
@@ -61,10 +70,10 @@ pub enum EncryptionError {
 
 /// The encryption of one server's values.
 pub(crate) struct Encryption {
-    current: Arc<ArcSwap<Transformers>>,
+    current: Arc<Current>,
     metrics: TransformMetrics,
     /// Reads the file again, as long as this exists.
-    _reload: Option<AbortOnDropHandle<()>>,
+    reload: Option<AbortOnDropHandle<()>>,
 }
 
 /// Encrypts the values of one resource by the current configuration.
@@ -72,12 +81,20 @@ struct ResourceTransformer {
     resource: GroupResource,
     /// The resource, as metrics name it.
     label: String,
-    current: Arc<ArcSwap<Transformers>>,
+    current: Arc<Current>,
     metrics: TransformMetrics,
 }
 
 /// `kms-providers`: the key management services are healthy.
-pub(crate) struct KmsCheck(Arc<ArcSwap<Transformers>>);
+struct KmsChecks(Arc<Current>);
+
+/// `kms-provider-0`, …: one key management service is healthy.
+struct KmsCheck(Arc<Probe>);
+
+/// Returns the name of a service in health checks.
+fn service_name(number: usize) -> String {
+    format!("kms-provider-{number}")
+}
 
 /// Checks a configuration, without calling its key management services.
 ///
@@ -99,20 +116,23 @@ impl Encryption {
     pub(crate) async fn load(
         path: &Path,
         reloads: bool,
-        metrics: TransformMetrics,
+        services: Services,
     ) -> Result<Arc<Self>, EncryptionError> {
         let loaded = file::read(path)?;
-        let transformers = Transformers::new(&loaded.configuration, &metrics)?;
-        transformers.check().await;
+        let transformers = Transformers::new(&loaded.configuration, &services)?;
+        for (_, failure) in transformers.check().await {
+            tracing::warn!("{failure}");
+        }
+        let metrics = services.metrics.clone();
         if let Some(reloads) = metrics.reloads() {
             reloads.configured(&loaded.content);
         }
-        let current = Arc::new(ArcSwap::from_pointee(transformers));
+        let current = Arc::new(Current::new(transformers));
         let reload = reloads.then(|| {
-            let reload = Reload::new(path, loaded.content, current.clone(), metrics.clone());
+            let reload = Reload::new(path, loaded.content, current.clone(), services);
             AbortOnDropHandle::new(tokio::spawn(reload.run()))
         });
-        Ok(Arc::new(Self { current, metrics, _reload: reload }))
+        Ok(Arc::new(Self { current, metrics, reload }))
     }
 
     /// Returns the transformer of a resource's values.
@@ -125,9 +145,26 @@ impl Encryption {
         })
     }
 
-    /// Returns the health check of the key management services.
-    pub(crate) fn check(&self) -> Arc<KmsCheck> {
-        Arc::new(KmsCheck(self.current.clone()))
+    /// Returns the health checks of the key management services, with their names: as in Kubernetes, one for all, or one for
+    /// each if one of them has version 1 and the configuration does not change.
+    pub(crate) fn checks(&self) -> Vec<(String, Arc<dyn Check>)> {
+        let transformers = self.current.load();
+        if self.reload.is_none() && transformers.has_kms_v1() {
+            let probes = transformers.probes().iter().enumerate();
+            let named = |(number, probe): (usize, &Arc<Probe>)| {
+                (service_name(number), Arc::new(KmsCheck(probe.clone())) as Arc<dyn Check>)
+            };
+            return probes.map(named).collect();
+        }
+        if self.reload.is_none() && transformers.probes().is_empty() {
+            return Vec::new();
+        }
+        vec![("kms-providers".to_owned(), Arc::new(KmsChecks(self.current.clone())))]
+    }
+
+    /// Whether changes of the configuration are used.
+    pub(crate) const fn reloads(&self) -> bool {
+        self.reload.is_some()
     }
 }
 
@@ -166,12 +203,39 @@ impl Transformer for ResourceTransformer {
         }
         written.result
     }
+
+    /// The number is that of the configuration; 0 if it has no rule for the resource.
+    async fn changed(&self, from: Option<u64>) -> u64 {
+        let mut numbers = self.current.numbers();
+        loop {
+            let number = *numbers.borrow_and_update();
+            let number = self.current.load().for_resource(self.resource).map_or(0, |_| number);
+            if from != Some(number) {
+                return number;
+            }
+            if numbers.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Check for KmsChecks {
+    async fn check(&self) -> Result<(), Unhealthy> {
+        let failures = self.0.load_full().check().await;
+        if failures.is_empty() {
+            return Ok(());
+        }
+        let failures =
+            failures.iter().map(|(number, failure)| format!("{}: {failure}", service_name(*number)));
+        Err(Unhealthy(aggregate(failures)))
+    }
 }
 
 #[async_trait]
 impl Check for KmsCheck {
     async fn check(&self) -> Result<(), Unhealthy> {
-        let failures = self.0.load().failures();
-        if failures.is_empty() { Ok(()) } else { Err(Unhealthy(failures.join(", "))) }
+        self.0.check().await.map_err(|failure| Unhealthy(failure.to_string()))
     }
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use registry_core::ResourceType;
 use registry_core::api::GroupResource;
 use registry_core::api::clock::Clock;
-use registry_core::features::Features;
+use registry_core::features::{Feature, Features};
 use registry_core::metrics::{BudgetSource, CommitMetrics, StorageMetrics};
 use registry_core::registry::Services;
 use registry_core::registry::storage_map::OpenStorage;
@@ -403,7 +403,8 @@ impl Storages {
         let metrics = self.metrics.engine(versions.hub().group_resource());
         let store =
             VersionedStore::new(Measured::new(engine, metrics.clone()), transformer, versions.clone());
-        Arc::new(store.with_metrics(metrics))
+        let reports = self.release.features.contains(Feature::AllowUnsafeMalformedObjectDeletion);
+        Arc::new(store.with_metrics(metrics).reporting_corrupt_objects(reports))
     }
 
     /// Returns the watch cache of a resource over its store.

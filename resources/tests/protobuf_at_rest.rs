@@ -20,8 +20,8 @@ use registry_core::storage::mvcc::Mvcc;
 use registry_core::storage::transform::Identity;
 use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{
-    Attributes, Interface, ListRequest, NewValue, StorageError, StoredObject, TryUpdate, WatchEvent,
-    WatchRequest,
+    Attributes, CorruptObject, Interface, ListRequest, NewValue, StorageError, StoredObject, TryUpdate,
+    WatchEvent, WatchRequest,
 };
 use resources::api::core::configmaps::ConfigMaps;
 use resources::api::core::pods::Pods;
@@ -204,7 +204,7 @@ async fn values_that_are_no_such_object_are_told() {
     for (name, value, why) in values {
         let key = format!("/registry/configmaps/default/{name}");
         fixture.put(&key, value).await;
-        let Err(StorageError::Corrupt { reason, .. }) = store.get(&key, None).await else {
+        let Err(StorageError::Corrupt(CorruptObject { reason, .. })) = store.get(&key, None).await else {
             panic!("{name} is read")
         };
         assert!(reason.to_string().contains(why), "{reason}");

@@ -5,6 +5,7 @@
 //! | does what its method and path say | that verb on that resource or path | the filters, before the body is read |
 //! | creates the object of an update or of an apply | `create` that resource, with the object's name | the store's validation, only when there is no object |
 //! | connects to a pod to execute, attach or forward ports, with a method that is not POST | `create` that subresource | the handler, after admission |
+//! | deletes an object whose stored value cannot be read | `unsafe-delete-ignore-read-errors` that resource, with the object's name | the handler, before the store is read |
 //!
 //! What a body may say is the decision of admission plug-ins and of the rules of kinds, which ask on their own: RBAC's
 //! `escalate` and `bind`, the verbs on signers, the finalizers of owners.
@@ -25,11 +26,14 @@ use super::{Attributes, Authorizer, Decision};
 /// WebSocket with GET.
 const STREAMS_INTO_PODS: [&str; 3] = ["attach", "exec", "portforward"];
 
+/// The verb of the deletion of an object whose stored value cannot be read.
+const DELETE_CORRUPT: &str = "unsafe-delete-ignore-read-errors";
+
 /// A right that a request needs.
 #[derive(Debug)]
 pub(crate) struct Right<'a> {
     info: &'a RequestInfo,
-    verb: Verb,
+    verb: &'static str,
     /// The resource, if it is not that of the path.
     resource: Option<Box<ResourceRequest>>,
     form: RefusalForm,
@@ -42,6 +46,8 @@ enum RefusalForm {
     Complete,
     /// The reason of the authorizer alone, which is empty with RBAC.
     ReasonOnly,
+    /// The verb, and the reason of the authorizer.
+    Verb,
 }
 
 // === impl Right ===
@@ -49,7 +55,7 @@ enum RefusalForm {
 impl<'a> Right<'a> {
     /// Returns the right to do what the method and the path of a request say.
     pub(crate) const fn asked(info: &'a RequestInfo) -> Self {
-        Self { info, verb: info.verb, resource: None, form: RefusalForm::Complete }
+        Self { info, verb: info.verb.as_str(), resource: None, form: RefusalForm::Complete }
     }
 
     /// Returns the right to create the object of a request, in this namespace (empty for objects without one), unless that is
@@ -62,7 +68,7 @@ impl<'a> Right<'a> {
         let own = info.resource.as_ref().filter(|resource| resource.namespace != namespace);
         let resource =
             own.map(|own| Box::new(ResourceRequest { namespace: namespace.to_owned(), ..own.clone() }));
-        Some(Self { verb: Verb::Create, resource, ..Self::asked(info) })
+        Some(Self { verb: Verb::Create.as_str(), resource, ..Self::asked(info) })
     }
 
     /// Returns the right that a connection needs beside that of its method, if any.
@@ -71,14 +77,20 @@ impl<'a> Right<'a> {
         let is_into_pod = resource.group.is_empty()
             && resource.resource == "pods"
             && STREAMS_INTO_PODS.contains(&resource.subresource.as_str());
-        let right = Self { verb: Verb::Create, form: RefusalForm::ReasonOnly, ..Self::asked(info) };
+        let verb = Verb::Create.as_str();
+        let right = Self { verb, form: RefusalForm::ReasonOnly, ..Self::asked(info) };
         (is_into_pod && info.verb != Verb::Create).then_some(right)
+    }
+
+    /// Returns the right to delete the object of a request although its stored value cannot be read.
+    pub(crate) fn to_delete_corrupt(info: &'a RequestInfo) -> Self {
+        Self { verb: DELETE_CORRUPT, form: RefusalForm::Verb, ..Self::asked(info) }
     }
 
     /// Returns the attributes that the authorizer decides by.
     pub(crate) fn attributes<'s>(&'s self, user: &'s UserInfo) -> Attributes<'s> {
         let own = Attributes::from_request(user, self.info);
-        Attributes { verb: self.verb.as_str(), resource: self.resource.as_deref().or(own.resource), ..own }
+        Attributes { verb: self.verb, resource: self.resource.as_deref().or(own.resource), ..own }
     }
 
     /// Returns the error of a decision that does not grant the right.
@@ -93,6 +105,14 @@ impl<'a> Right<'a> {
             RefusalForm::Complete => Err(attributes.forbidden(&reason)),
             RefusalForm::ReasonOnly if !error.is_empty() => Err(StatusError::new(Reason::Unknown, error)),
             RefusalForm::ReasonOnly => Err(forbidden_because(&attributes, &reason)),
+            RefusalForm::Verb if !error.is_empty() => {
+                let why = format!("error while checking permission for {:?}, {error}", self.verb);
+                Err(forbidden_because(&attributes, &why))
+            }
+            RefusalForm::Verb => {
+                let why = format!("not permitted to do {:?}, reason: {reason}", self.verb);
+                Err(forbidden_because(&attributes, &why))
+            }
         }
     }
 
@@ -111,7 +131,7 @@ impl<'a> Right<'a> {
 }
 
 /// Returns a 403 that gives only the reason.
-fn forbidden_because(attributes: &Attributes<'_>, reason: &str) -> StatusError {
+pub(crate) fn forbidden_because(attributes: &Attributes<'_>, reason: &str) -> StatusError {
     let resource = attributes.resource.cloned().unwrap_or_default();
     let message = format!("{} is forbidden: {reason}", qualified(&resource));
     let mut failure = StatusError::new(Reason::Forbidden, message);

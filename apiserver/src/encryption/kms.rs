@@ -104,7 +104,7 @@ impl KmsClient {
         Ok(Self { grpc: UnixGrpc::new(PathBuf::from(path)), timeout, metrics })
     }
 
-    async fn call<Q, A>(&self, method: &'static str, request: Q) -> Result<A, GrpcError>
+    pub(super) async fn call<Q, A>(&self, method: &'static str, request: Q) -> Result<A, GrpcError>
     where
         Q: prost::Message + Send + Sync + 'static,
         A: prost::Message + Default + Send + Sync + 'static,

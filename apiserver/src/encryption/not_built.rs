@@ -18,6 +18,13 @@ use crate::health::Check;
 )]
 pub struct EncryptionError;
 
+/// The parameters of clients of key management services.
+#[derive(Default)]
+pub(crate) struct Services {
+    pub(crate) kms_v1: bool,
+    pub(crate) metrics: TransformMetrics,
+}
+
 /// No encryption: it has no values.
 pub(crate) enum Encryption {}
 
@@ -33,7 +40,7 @@ impl Encryption {
     pub(crate) fn load(
         _path: &Path,
         _reloads: bool,
-        _metrics: TransformMetrics,
+        _services: Services,
     ) -> Ready<Result<Arc<Self>, EncryptionError>> {
         ready(Err(EncryptionError))
     }
@@ -42,7 +49,11 @@ impl Encryption {
         match *self {}
     }
 
-    pub(crate) fn check(&self) -> Arc<dyn Check> {
+    pub(crate) const fn reloads(&self) -> bool {
+        match *self {}
+    }
+
+    pub(crate) fn checks(&self) -> Vec<(String, Arc<dyn Check>)> {
         match *self {}
     }
 }

@@ -9,14 +9,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
-use registry_core::metrics::TransformMetrics;
-
 use crate::followed_file::FollowedFile;
 
 use super::EncryptionError;
+use super::current::Current;
 use super::file::{self, FileError};
-use super::transformers::Transformers;
+use super::transformers::{Services, Transformers};
 
 /// Interval between looks at the file.
 const INTERVAL: Duration = Duration::from_secs(10);
@@ -24,8 +22,8 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// Applies changes of a configuration file.
 pub(super) struct Reload {
     file: FollowedFile,
-    current: Arc<ArcSwap<Transformers>>,
-    metrics: TransformMetrics,
+    current: Arc<Current>,
+    services: Services,
 }
 
 /// Error of a changed configuration that cannot be used. Retryable if a service does not answer.
@@ -41,13 +39,8 @@ pub(super) enum ReloadError {
 // === impl Reload ===
 
 impl Reload {
-    pub(super) fn new(
-        path: &Path,
-        content: Vec<u8>,
-        current: Arc<ArcSwap<Transformers>>,
-        metrics: TransformMetrics,
-    ) -> Self {
-        Self { file: FollowedFile::new(path, content, INTERVAL), current, metrics }
+    pub(super) fn new(path: &Path, content: Vec<u8>, current: Arc<Current>, services: Services) -> Self {
+        Self { file: FollowedFile::new(path, content, INTERVAL), current, services }
     }
 
     /// Looks at the file for as long as the task runs.
@@ -59,7 +52,7 @@ impl Reload {
                     Err(EncryptionError::from(FileError::unreadable(self.file.path(), error)).into())
                 }
             };
-            if let Some(reloads) = self.metrics.reloads() {
+            if let Some(reloads) = self.services.metrics.reloads() {
                 reloads.reloaded(applied.is_ok());
             }
             match applied {
@@ -81,13 +74,14 @@ impl Reload {
     pub(super) async fn apply(&self, content: Vec<u8>) -> Result<(), ReloadError> {
         let loaded = file::from_content(self.file.path(), content).map_err(EncryptionError::from)?;
         let transformers =
-            Transformers::new(&loaded.configuration, &self.metrics).map_err(EncryptionError::from)?;
+            Transformers::new(&loaded.configuration, &self.services).map_err(EncryptionError::from)?;
         let failures = transformers.check().await;
         if !failures.is_empty() {
-            return Err(ReloadError::Unhealthy(failures));
+            let failures = failures.into_iter().map(|(_, failure)| failure.to_string());
+            return Err(ReloadError::Unhealthy(failures.collect()));
         }
-        self.current.store(Arc::new(transformers));
-        if let Some(reloads) = self.metrics.reloads() {
+        self.current.replace(transformers);
+        if let Some(reloads) = self.services.metrics.reloads() {
             reloads.configured(&loaded.content);
         }
         Ok(())

@@ -1,5 +1,3 @@
-use registry_core::metrics::TransformMetrics;
-
 use super::validation::validate;
 use super::*;
 
@@ -108,7 +106,7 @@ fn providers_are_validated_with_kubernetes_messages() {
 
 fn transformers(rules: &str) -> Result<Transformers, EncryptionError> {
     let configuration = config::parse(format!("{HEAD}{rules}").as_bytes()).unwrap();
-    Ok(Transformers::new(&configuration, &TransformMetrics::default())?)
+    Ok(Transformers::new(&configuration, &Services::default())?)
 }
 
 fn rule(resources: &str, key: &str) -> String {
@@ -156,9 +154,8 @@ async fn a_changed_file_is_used_if_it_is_valid() {
     let path = directory.path().join("config");
     let write = |rules: &str| std::fs::write(&path, format!("{HEAD}{rules}")).unwrap();
     write(&rule("secrets", "one"));
-    let encryption = Encryption::load(&path, true, TransformMetrics::default()).await.unwrap();
-    let metrics = TransformMetrics::default();
-    let reload = Reload::new(&path, Vec::new(), encryption.current.clone(), metrics);
+    let encryption = Encryption::load(&path, true, Services::default()).await.unwrap();
+    let reload = Reload::new(&path, Vec::new(), encryption.current.clone(), Services::default());
     let apply = async || reload.apply(std::fs::read(&path).unwrap()).await;
     let secrets = encryption.transformer(GroupResource { group: "", resource: "secrets" });
     let plain = Bytes::from_static(b"{}");

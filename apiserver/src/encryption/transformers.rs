@@ -1,6 +1,7 @@
 //! The transformers of all resources, built from a configuration.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use registry_core::api::GroupResource;
 use registry_core::metrics::TransformMetrics;
 use registry_core::storage::transform::aes::{Cbc, Gcm, KeySizeError};
 use registry_core::storage::transform::kms::Kms;
+use registry_core::storage::transform::kms_v1::KmsV1;
 use registry_core::storage::transform::prefix::{PrefixTransformer, PrefixTransformers};
 use registry_core::storage::transform::secretbox::SecretBox;
 use registry_core::storage::transform::{Identity, Transformer};
@@ -18,15 +20,32 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::config::{EncryptionConfiguration, Key, KmsConfiguration, ProviderConfiguration, parse_resource};
 use super::kms::{EndpointError, KmsClient};
+use super::kms_v1::KmsV1Client;
+use super::probe::{Probe, ProbeError, Service};
 
 /// Interval between the checks of a service that is healthy, and of one that is not.
 const HEALTHY_INTERVAL: Duration = Duration::from_mins(1);
 const UNHEALTHY_INTERVAL: Duration = Duration::from_secs(10);
 
+/// Number of keys of a service of version 1 that are kept by default.
+const DEFAULT_CACHE_SIZE: i32 = 1000;
+
+/// The parameters of clients of key management services.
+#[derive(Clone, Default)]
+pub(crate) struct Services {
+    /// Whether services of version 1 can be used.
+    pub(crate) kms_v1: bool,
+    /// The metrics of calls.
+    pub(crate) metrics: TransformMetrics,
+}
+
 /// Transformers by resource.
 pub(super) struct Transformers {
     by_resource: HashMap<(String, String), PrefixTransformers>,
-    services: Vec<Arc<Kms>>,
+    /// The services, in the order of the configuration.
+    probes: Vec<Arc<Probe>>,
+    /// Whether there is a service of version 1.
+    has_kms_v1: bool,
     /// The checks of the services, which end with this configuration.
     _checks: Vec<AbortOnDropHandle<()>>,
 }
@@ -43,10 +62,13 @@ pub enum ProviderError {
     Masked { resource: String, by: String },
     #[error("could not use the secret for named key {key}: {source}")]
     Secret { key: String, source: SecretError },
-    #[error("KMSv1 is deprecated and not supported by this server. Use KMSv2 instead")]
-    KmsVersion,
-    #[error("could not configure KMSv2-Plugin's probe {name:?}, error: {source}")]
-    KmsEndpoint { name: String, source: EndpointError },
+    #[error(
+        "KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead.  Set \
+         --feature-gates=KMSv1=true to use the deprecated KMSv1 feature."
+    )]
+    KmsV1,
+    #[error("could not configure KMS{version}-Plugin's probe {name:?}, error: {source}")]
+    KmsEndpoint { version: String, name: String, source: EndpointError },
 }
 
 /// Error of a secret that is no key.
@@ -69,12 +91,12 @@ impl Transformers {
     /// Fails with Kubernetes' message if a rule has no effect, or a provider is not supported.
     pub(super) fn new(
         configuration: &EncryptionConfiguration,
-        metrics: &TransformMetrics,
+        services: &Services,
     ) -> Result<Self, ProviderError> {
         let mut by_resource: HashMap<(String, String), PrefixTransformers> = HashMap::new();
-        let mut services = Vec::new();
+        let mut probes = Vec::new();
         for rule in &configuration.resources {
-            let built = rule.providers.iter().map(|provider| transformer(provider, &mut services, metrics));
+            let built = rule.providers.iter().map(|provider| transformer(provider, &mut probes, services));
             let built = built.collect::<Result<Vec<_>, _>>()?;
             for text in &rule.resources {
                 let (group, resource) = parse_resource(text);
@@ -90,11 +112,12 @@ impl Transformers {
                     .extend(built.iter().cloned());
             }
         }
-        let checks = services
-            .iter()
-            .cloned()
-            .map(|service| AbortOnDropHandle::new(tokio::spawn(keep_checking(service))));
-        Ok(Self { by_resource, _checks: checks.collect(), services })
+        let probes: Vec<Arc<Probe>> =
+            probes.into_iter().map(|service| Arc::new(Probe::new(service))).collect();
+        let has_kms_v1 = probes.iter().any(|probe| !probe.needs_checks());
+        let checked = probes.iter().filter(|probe| probe.needs_checks()).cloned();
+        let checks = checked.map(|probe| AbortOnDropHandle::new(tokio::spawn(keep_checking(probe))));
+        Ok(Self { by_resource, _checks: checks.collect(), probes, has_kms_v1 })
     }
 
     /// Returns the transformers of a resource; `None` if its values are in plain form.
@@ -106,41 +129,40 @@ impl Transformers {
         found(group, resource.resource).or_else(|| found(group, "*")).or_else(|| found("*", "*"))
     }
 
-    /// Checks all services, and returns the failures.
-    pub(super) async fn check(&self) -> Vec<String> {
-        let checks = join_all(self.services.iter().map(|service| service.check())).await;
-        let failures = checks.into_iter().filter_map(Result::err);
-        let failures: Vec<String> = failures.map(|failure| failure.to_string()).collect();
-        for failure in &failures {
-            tracing::warn!("{failure}");
-        }
-        failures
+    /// Returns the services.
+    pub(super) fn probes(&self) -> &[Arc<Probe>] {
+        &self.probes
     }
 
-    /// Returns the failures of the last checks.
-    pub(super) fn failures(&self) -> Vec<String> {
-        let services = self.services.iter().enumerate();
-        services
-            .filter_map(|(number, service)| Some(format!("kms-provider-{number}: {}", service.failure()?)))
-            .collect()
+    /// Whether there is a service of version 1.
+    pub(super) const fn has_kms_v1(&self) -> bool {
+        self.has_kms_v1
+    }
+
+    /// Checks all services, unless this was done just before, and returns the failures, each with the number of its service.
+    pub(super) async fn check(&self) -> Vec<(usize, ProbeError)> {
+        let checks = join_all(self.probes.iter().map(|probe| probe.check())).await;
+        let checks = checks.into_iter().enumerate();
+        checks.filter_map(|(number, checked)| Some((number, checked.err()?))).collect()
     }
 }
 
-/// Checks a service again and again; the first check has been made.
-async fn keep_checking(service: Arc<Kms>) {
+/// Checks a service again and again.
+async fn keep_checking(probe: Arc<Probe>) {
     loop {
-        let interval = if service.failure().is_some() { UNHEALTHY_INTERVAL } else { HEALTHY_INTERVAL };
-        tokio::time::sleep(interval).await;
-        if let Err(failure) = service.check().await {
+        let mut interval = HEALTHY_INTERVAL;
+        if let Err(failure) = probe.check().await {
             tracing::warn!("{failure}");
+            interval = UNHEALTHY_INTERVAL;
         }
+        tokio::time::sleep(interval).await;
     }
 }
 
 fn transformer(
     provider: &ProviderConfiguration,
-    services: &mut Vec<Arc<Kms>>,
-    metrics: &TransformMetrics,
+    probes: &mut Vec<Service>,
+    services: &Services,
 ) -> Result<PrefixTransformer, ProviderError> {
     const AES: &str = "no matching key was found for the provided AES transformer";
     const SECRETBOX: &str = "no matching key was found for the provided Secretbox transformer";
@@ -160,10 +182,14 @@ fn transformer(
         return keyed("k8s:enc:secretbox:v1:", &keys.keys, SECRETBOX, secretbox);
     }
     if let Some(configuration) = &provider.kms {
-        let service = service(configuration, metrics)?;
-        services.push(service.clone());
-        let prefix = format!("k8s:enc:kms:v2:{}:", configuration.name);
-        return Ok(PrefixTransformer { prefix, transformer: service });
+        let service = services.client(configuration)?;
+        probes.push(service.clone());
+        let prefix = format!("k8s:enc:kms:{}:{}:", configuration.api_version, configuration.name);
+        let transformer: Arc<dyn Transformer> = match service {
+            Service::First(service) => service,
+            Service::Second(service) => service,
+        };
+        return Ok(PrefixTransformer { prefix, transformer });
     }
     Ok(PrefixTransformer { prefix: String::new(), transformer: Arc::new(Identity) })
 }
@@ -185,12 +211,29 @@ fn keyed(
     Ok(PrefixTransformer { prefix: prefix.to_owned(), transformer })
 }
 
-fn service(configuration: &KmsConfiguration, metrics: &TransformMetrics) -> Result<Arc<Kms>, ProviderError> {
-    if configuration.api_version != "v2" {
-        return Err(ProviderError::KmsVersion);
+// === impl Services ===
+
+impl Services {
+    /// Creates the client of a service.
+    fn client(&self, configuration: &KmsConfiguration) -> Result<Service, ProviderError> {
+        let KmsConfiguration { api_version, name, endpoint, timeout, cache_size } = configuration;
+        let unusable =
+            |source| ProviderError::KmsEndpoint { version: api_version.clone(), name: name.clone(), source };
+        if api_version == "v2" {
+            let client = KmsClient::new(endpoint, *timeout, self.metrics.clone()).map_err(unusable)?;
+            return Ok(Service::Second(Arc::new(Kms::new(name.as_str(), Arc::new(client)))));
+        }
+        if !self.kms_v1 {
+            return Err(ProviderError::KmsV1);
+        }
+        tracing::warn!(
+            name,
+            "KMSv1 is deprecated and will only receive security updates going forward. Use KMSv2 instead"
+        );
+        let client = KmsV1Client::new(endpoint, *timeout, self.metrics.clone()).map_err(unusable)?;
+        // A negative size: no keys are kept.
+        let kept_keys = usize::try_from(cache_size.unwrap_or(DEFAULT_CACHE_SIZE)).ok();
+        let kept_keys = kept_keys.and_then(NonZeroUsize::new);
+        Ok(Service::First(Arc::new(KmsV1::new(name.as_str(), Arc::new(client), kept_keys))))
     }
-    let client = KmsClient::new(&configuration.endpoint, configuration.timeout, metrics.clone());
-    let name = || configuration.name.clone();
-    let client = client.map_err(|source| ProviderError::KmsEndpoint { name: name(), source })?;
-    Ok(Arc::new(Kms::new(configuration.name.as_str(), Arc::new(client))))
 }

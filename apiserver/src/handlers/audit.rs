@@ -14,6 +14,7 @@ use registry_core::context::AuditLevel;
 use serde_json::{Value, json};
 
 use super::call::Call;
+use super::options::IGNORE_READ_ERROR;
 
 /// The kinds with tokens, and where the tokens are.
 const TOKENS: [(&str, [&str; 2]); 2] =
@@ -48,6 +49,11 @@ pub(super) fn patch(call: &Call<'_>, patch: &Bytes, decode: impl FnOnce(&[u8]) -
     record.set_request_object(recorded);
 }
 
+/// Annotates a deletion of an object whose stored value cannot be read.
+pub(super) fn corrupt_deletion(call: &Call<'_>) {
+    call.context.annotate("apiserver.k8s.io/unsafe-delete-ignore-read-error", "");
+}
+
 /// Records the options in the body of a deletion. They have an internal version, as in Kubernetes.
 pub(super) fn delete_options(call: &Call<'_>, options: &Value) {
     let Some(record) = call.context.audit_at(AuditLevel::Request) else { return };
@@ -58,7 +64,7 @@ pub(super) fn delete_options(call: &Call<'_>, options: &Value) {
         "orphanDependents",
         "propagationPolicy",
         "dryRun",
-        "ignoreStoreReadErrorWithClusterBreakingPotential",
+        IGNORE_READ_ERROR,
     ] {
         if let Some(value) = options.get(field).filter(|value| !value.is_null()) {
             registry_core::json_fields::put(&mut shown, field, value.clone());

@@ -22,6 +22,8 @@ pub struct ApiConfig {
     pub cbor: bool,
     /// Whether lists and watches can be of a shard.
     pub shards: bool,
+    /// Whether objects can be deleted whose stored values cannot be read.
+    pub corrupt_object_deletion: bool,
     /// The memory budget of cached encodings of stored objects.
     pub encodings: Arc<EncodingBudget>,
     /// The metrics of requests.
@@ -50,6 +52,7 @@ impl Default for ApiConfig {
             descriptions: || None,
             cbor: false,
             shards: false,
+            corrupt_object_deletion: false,
             encodings,
             metrics: RequestMetrics::default(),
             watches: WatchTimes::default(),

@@ -58,20 +58,29 @@ pub(crate) fn too_large() -> StatusError {
 /// Decodes a body of this format, whose values take from the budget. Of protobuf, only the kinds that all servers know are
 /// supported.
 pub(super) fn decode(bytes: &[u8], format: Format, budget: &Budget) -> Result<Decoded, DecodeError> {
-    let limits = &Limits::within(budget);
+    decode_within(bytes, format, &Limits::within(budget))
+}
+
+/// Decodes a body of this format, as [`decode`] does.
+pub(super) fn decode_within(
+    bytes: &[u8],
+    format: Format,
+    limits: &Limits<'_>,
+) -> Result<Decoded, DecodeError> {
     match format {
         Format::Json => json::decode(bytes, limits),
-        Format::Yaml => yaml::decode(bytes, limits),
+        // As in Kubernetes, it is converted to JSON, in which whole floats are integers.
+        Format::Yaml => yaml::decode(bytes, &Limits { keeps_floats: false, ..*limits }),
         // CBOR does not allow duplicate keys, so there are none to report.
         Format::Cbor => {
             let value = cbor::decode(bytes, limits)?;
-            Ok(Decoded { value, duplicates: Vec::new() })
+            Ok(Decoded { value, duplicates: Vec::new(), has_floats: false })
         }
         Format::Protobuf => {
             let value = protobuf::decode(bytes, limits, |api_version, kind| {
                 TypeTable::meta().schema_of(api_version, kind)
             })?;
-            Ok(Decoded { value, duplicates: Vec::new() })
+            Ok(Decoded { value, duplicates: Vec::new(), has_floats: false })
         }
     }
 }
@@ -107,7 +116,7 @@ fn decode_conforming(
 ) -> Result<NewObject, StatusError> {
     let expected = call.route.kind.kind;
     let schema = call.route.path.capabilities.storage.schema();
-    let (declared, fields, mut duplicates) = match format {
+    let (declared, fields, mut duplicates, has_floats) = match format {
         Format::Json | Format::Yaml | Format::Cbor => decode_tree(call, bytes, format)?,
         Format::Protobuf => decode_message(call, bytes, &schema)?,
     };
@@ -120,6 +129,9 @@ fn decode_conforming(
     schema
         .conform_as_sent(&call.context.budget, &mut value, &mut unknown, &mut empty_fields)
         .map_err(|fault| declared.cannot_be_handled(expected, &fault.text))?;
+    if has_floats {
+        json::shorten_floats(&mut value);
+    }
     let is_sorted = matches!(format, Format::Json) && validation != FieldValidation::Ignore;
     let is_custom = call.route.is_custom();
     // The unknown fields of a custom resource are found by pruning, after decoding.
@@ -140,13 +152,14 @@ fn decode_conforming(
     Ok(NewObject { object: in_form(value)?, empty_fields })
 }
 
-/// The declared type of a body, its fields, and the duplicate ones.
-type Declaration = (Declared, Map<String, Value>, Vec<String>);
+/// The declared type of a body, its fields, the duplicate ones, and whether numbers may be whole floats.
+type Declaration = (Declared, Map<String, Value>, Vec<String>, bool);
 
 fn decode_tree(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declaration, StatusError> {
     let unrecognized = |why: &str| unrecognized(call.route.kind.kind, bytes, format, why);
-    let decoded =
-        decode(bytes, format, &call.context.budget).map_err(|fault| unrecognized(&fault.to_string()))?;
+    let limits = Limits::within(&call.context.budget);
+    let limits = Limits { keeps_floats: call.route.path.resource.is_builtin, ..limits };
+    let decoded = decode_within(bytes, format, &limits).map_err(|fault| unrecognized(&fault.to_string()))?;
     let fields = match decoded.value {
         Value::Object(fields) => fields,
         Value::Null => Map::new(),
@@ -157,7 +170,7 @@ fn decode_tree(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declarat
     }
     let declared = Declared::from_fields(&fields, call).map_err(|error| unrecognized(&error.to_string()))?;
     declared.check(call)?;
-    Ok((declared, fields, decoded.duplicates))
+    Ok((declared, fields, decoded.duplicates, decoded.has_floats))
 }
 
 fn decode_message(call: &Call<'_>, bytes: &[u8], schema: &Schema) -> Result<Declaration, StatusError> {
@@ -168,7 +181,7 @@ fn decode_message(call: &Call<'_>, bytes: &[u8], schema: &Schema) -> Result<Decl
     declared.check(call)?;
     let fields = protobuf::decode_message(envelope.message, schema, &Limits::within(&call.context.budget))
         .map_err(|fault| declared.cannot_be_handled(expected, &fault.to_string()))?;
-    Ok((declared, fields, Vec::new()))
+    Ok((declared, fields, Vec::new(), false))
 }
 
 /// Maximum depth of an unknown field whose duplicates are looked for.

@@ -15,7 +15,7 @@ mod list;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use delete::{delete_options, delete_options_of_query};
+pub(crate) use delete::{IGNORE_READ_ERROR, delete_options, delete_options_of_query};
 pub(crate) use list::{ListPurpose, list_options, shard_selector};
 
 /// Maximum length of a field manager's name, in characters.
@@ -76,7 +76,7 @@ pub(crate) fn patch_options(query: Query<'_>, is_apply: bool) -> Result<PatchOpt
 }
 
 /// Returns a 422 that names the options kind if there are errors.
-fn refuse(kind: &'static str, errors: &ErrorList) -> Result<(), StatusError> {
+pub(super) fn refuse(kind: &'static str, errors: &ErrorList) -> Result<(), StatusError> {
     if errors.is_empty() {
         return Ok(());
     }

@@ -9,6 +9,7 @@ use registry_core::api::{
     StatusError, split_api_version,
 };
 use registry_core::apply::keep_reset;
+use registry_core::codec::json;
 use registry_core::context::Budget;
 use registry_core::rest::{NewObject, UpdatedObject};
 use registry_core::schema::{ConformError, EmptyFields, FieldIssue};
@@ -58,7 +59,12 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response, Statu
         PatchRequest::Apply(format) => Update::Apply(Applied::parse(call, &bytes, format, &patch_options)?),
         PatchRequest::Patch(kind) => Update::Patch(Patched {
             call,
-            document: PatchDocument::parse(kind, &bytes, &call.context.budget)?,
+            document: PatchDocument::parse(
+                kind,
+                &bytes,
+                &call.context.budget,
+                call.route.path.resource.is_builtin,
+            )?,
             options: &patch_options,
             pins_version: false,
             has_managers: true,
@@ -277,6 +283,9 @@ impl Patched<'_> {
         schema
             .conform_as_sent(&call.context.budget, &mut value, &mut odd, &mut empty_fields)
             .map_err(|fault| if is_strategic { Unfit::Map(fault) } else { Unfit::Field(fault) })?;
+        if self.document.has_floats {
+            json::shorten_floats(&mut value);
+        }
         let mut odd: Vec<String> = odd.iter().map(ToString::to_string).collect();
         if is_strategic {
             odd.sort();

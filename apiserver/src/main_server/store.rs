@@ -20,8 +20,8 @@ use registry_core::resource::{Resource as _, ResourceDescription, Versions};
 use registry_core::storage::cacher::{CacheBudget, Cacher, CacherOptions};
 use registry_core::storage::interface::ValidateDeletion;
 use registry_core::storage::{
-    Entry, Interface, ListPage, ListRequest, NewValue, NotReady, Revision, StorageError, StoredObject,
-    TryUpdate, Unreadable, Updated, WatchError, WatchEvent, WatchRequest, WatchStream,
+    CorruptObject, Entry, Interface, ListPage, ListRequest, NewValue, NotReady, Revision, StorageError,
+    StoredObject, TryUpdate, Unreadable, Updated, WatchError, WatchEvent, WatchRequest, WatchStream,
 };
 use resources::api::admissionregistration::mutatingadmissionpolicies::MutatingAdmissionPolicies;
 use resources::api::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
@@ -205,7 +205,7 @@ impl Source {
         let line = stored::with_resource_version(&value, revision);
         let (line, item_offset) = line.map_err(|error| {
             let reason = Unreadable::Metadata(Arc::new(error));
-            StorageError::Corrupt { key: key.clone(), reason }
+            StorageError::Corrupt(CorruptObject { key: key.clone(), revision, reason })
         })?;
         Ok(Arc::new(Entry::new(key.into(), revision, line, item_offset, attributes)))
     }

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use registry_core::api::{GroupResource, Object};
 use registry_core::codec::{DecodeError, Limits, cbor, protobuf, stored};
-use registry_core::metrics::TransformMetrics;
 use registry_core::registry::StorageMap;
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::resource::Versions;
@@ -20,7 +19,7 @@ use registry_core::storage::transform::{Identity, Transformer as _};
 use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{AttributesOf as _, CanonicalForm, Interface, StorageError};
 
-use crate::encryption::Encryption;
+use crate::encryption::{Encryption, Services};
 use crate::options::{Options, StoreLocation};
 use crate::server::error::ServerError;
 
@@ -142,7 +141,9 @@ impl Decoder {
         }
         let encryption = match &options.encryption.encryption_provider_config {
             Some(path) => {
-                let loaded = Encryption::load(path, false, TransformMetrics::default()).await;
+                // Whether the server may use the services is not the question.
+                let services = Services { kms_v1: true, ..Services::default() };
+                let loaded = Encryption::load(path, false, services).await;
                 Some(loaded.map_err(ServerError::from)?)
             }
             None => None,

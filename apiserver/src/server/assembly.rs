@@ -91,6 +91,9 @@ impl<'a> Assembly<'a> {
             },
             cbor: options.feature_gates().is_enabled(Feature::CBORServingAndStorage),
             shards: options.feature_gates().is_enabled(Feature::ShardedListAndWatch),
+            corrupt_object_deletion: options
+                .feature_gates()
+                .is_enabled(Feature::AllowUnsafeMalformedObjectDeletion),
             encodings: stores.storages.encodings().clone(),
             metrics: opened.metrics.requests().clone(),
             watches: WatchTimes {
@@ -399,8 +402,12 @@ impl<'a> Assembly<'a> {
         if let Some(asked) = &self.peers_asked {
             health.add("poststarthook/peer-discovery-workers", Endpoint::ALL, asked.clone());
         }
-        if let Some(encryption) = encryption {
-            health.add("kms-providers", Endpoint::NOT_ALIVE, encryption.check());
+        if encryption.as_ref().is_some_and(|encryption| encryption.reloads()) {
+            let name = "poststarthook/start-encryption-provider-config-automatic-reload";
+            health.add(name, Endpoint::ALL, Arc::new(PingCheck));
+        }
+        for (name, check) in encryption.iter().flat_map(|encryption| encryption.checks()) {
+            health.add(name, Endpoint::NOT_ALIVE, check);
         }
         health
     }

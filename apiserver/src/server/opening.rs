@@ -7,6 +7,7 @@ use std::sync::Arc;
 use clients::egress::Egress;
 use clients::tls::Trust;
 use registry_core::api::clock::Clock;
+use registry_core::features::Feature;
 use registry_core::resource::ResourceDescription;
 use resources::bootstrap::server_identity;
 use tokio::net::TcpListener;
@@ -16,7 +17,7 @@ use crate::audit::Auditor;
 use crate::audit::policy::Policy;
 use crate::authentication::{self, ClientTrust, ExternalSigner};
 use crate::authorization::{Authorization, Authorizer};
-use crate::encryption::{self, Encryption, EncryptionError};
+use crate::encryption::{self, Encryption, EncryptionError, Services};
 use crate::metrics::ServerMetrics;
 use crate::options::{Options, StorageChoice};
 use crate::server::error::ServerError;
@@ -186,7 +187,11 @@ async fn load_encryption(
     let encryption = &options.encryption;
     let Some(path) = &encryption.encryption_provider_config else { return Ok(None) };
     let reloads = encryption.encryption_provider_config_automatic_reload;
-    Encryption::load(path, reloads, metrics.storage().transform().clone()).await.map(Some)
+    let services = Services {
+        kms_v1: options.feature_gates().is_enabled(Feature::KMSv1),
+        metrics: metrics.storage().transform().clone(),
+    };
+    Encryption::load(path, reloads, services).await.map(Some)
 }
 
 async fn log_opened(backend: &str, engine: &Engine) {

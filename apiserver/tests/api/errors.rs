@@ -77,6 +77,10 @@ async fn options_of_a_deletion_that_are_none() {
             r#"{"gracePeriodSeconds":"x"}"#,
             "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
         ),
+        (
+            r#"{"gracePeriodSeconds":1.0}"#,
+            "json: cannot unmarshal number 1.0 into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
+        ),
         (r#"{"kind":"Pod"}"#, "decoded object cannot be converted to DeleteOptions"),
     ] {
         assert_eq!(delete(body).await, (400, why.to_owned()));
@@ -195,4 +199,39 @@ async fn selectors_options_and_namespaces_are_checked() {
     let in_yaml = server.get_as(&format!("{MAPS}/none"), "application/yaml").await.expect(404);
     assert_eq!(in_yaml.headers["content-type"], "application/yaml");
     assert!(in_yaml.text().contains("reason: NotFound\n"));
+}
+
+#[tokio::test]
+async fn integers_of_built_in_kinds_are_written_without_a_point() {
+    let server = Server::start().await;
+    let field = |number: &str| {
+        format!(
+            "json: cannot unmarshal number {number} into Go struct field ObjectMeta.metadata.generation of type int64"
+        )
+    };
+    let map = |number: &str| format!(r#"{{"metadata":{{"name":"a","generation":{number}}}}}"#);
+    let post = async |kind: &str, body: String| {
+        server.write(Method::POST, MAPS, &format!("application/{kind}"), body).await
+    };
+    for number in ["3.0", "1.5"] {
+        let expected =
+            format!("ConfigMap in version \"v1\" cannot be handled as a ConfigMap: {}", field(number));
+        assert_eq!(post("json", map(number)).await.failure(), (400, expected));
+    }
+    assert_eq!(post("json", map("1e1")).await.failure().0, 400);
+    // YAML is converted to JSON, which shortens numbers.
+    post("yaml", map("3.0")).await.expect(201);
+    let path = format!("{MAPS}/a");
+    for (kind, patch, code) in [
+        ("merge-patch", r#"{"metadata":{"generation":4.0}}"#, 422),
+        ("json-patch", r#"[{"op":"add","path":"/metadata/generation","value":4.0}]"#, 422),
+        ("strategic-merge-patch", r#"{"metadata":{"generation":4.0}}"#, 200),
+    ] {
+        let patched = server.write(Method::PATCH, &path, &format!("application/{kind}+json"), patch).await;
+        assert_eq!(patched.status, code, "{kind}");
+    }
+    let enclosure = r#"{"metadata":{"name":"a"},"spec":{"replicas":3.0}}"#;
+    let enclosures = "/apis/zoo.example.dev/v1/namespaces/default/enclosures";
+    let created = server.write(Method::POST, enclosures, "application/json", enclosure).await.expect(201);
+    assert_eq!(created.json()["spec"]["replicas"].to_string(), "3");
 }

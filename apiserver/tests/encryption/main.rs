@@ -184,7 +184,7 @@ async fn the_store_discloses_nothing_and_keys_can_be_changed() {
 }
 
 #[tokio::test]
-async fn damaged_and_moved_values_are_errors_that_name_the_key() {
+async fn damaged_and_moved_values_are_errors() {
     let (encrypted, server) = Encrypted::start(&keys("aesgcm", &[0])).await;
     for name in ["a", "b", "c", "good"] {
         create(&server, name).await;
@@ -214,14 +214,18 @@ async fn damaged_and_moved_values_are_errors_that_name_the_key() {
         let refused = send(&server, "GET", &format!("{SECRETS}/{name}"), "").await;
         let message = refused.json()["message"].as_str().unwrap().to_owned();
         assert_eq!(refused.status, 500, "{message}");
-        assert!(
-            message.contains(&key(name)) && message.contains("message authentication failed"),
-            "{message}"
-        );
+        assert_eq!(message, "Internal error occurred: cipher: message authentication failed");
     }
     check(&server, "good").await;
     let listed = send(&server, "GET", SECRETS, "").await;
     assert_eq!(listed.status, 500, "{}", listed.text());
+    assert_eq!(
+        listed.json()["message"],
+        format!(
+            "Internal error occurred: unable to transform key {:?}: cipher: message authentication failed",
+            key("a")
+        )
+    );
     create(&server, "later").await;
     let metrics = send(&server, "GET", "/metrics", "").await.text();
     assert!(metrics.contains("status=\"unknown-non-grpc\",transformation_type=\"from_storage\""));
@@ -322,6 +326,41 @@ async fn a_key_management_service_protects_the_keys() {
 }
 
 #[tokio::test]
+async fn a_service_of_version_1_encrypts_each_key() {
+    let directory = tempfile::tempdir().unwrap();
+    let socket = directory.path().join("kms.sock");
+    let plugin = Plugin::start(&socket, "");
+    let config = directory.path().join("encryption.yaml");
+    let endpoint = format!("unix://{}", socket.display());
+    write_config(&config, &format!("  - kms: {{name: vault, cachesize: 2, endpoint: '{endpoint}'}}\n"));
+    let etcd = Etcd::start().await.unwrap();
+    let start = async || {
+        let server = TestServer::builder()
+            .etcd(&etcd.options().endpoints[0].clone(), "/registry")
+            .flag(format!("--encryption-provider-config={}", config.display()))
+            .flag("--feature-gates=KMSv1=true");
+        server.start().await.unwrap()
+    };
+    let server = start().await;
+    for name in ["a", "b", "c"] {
+        create(&server, name).await;
+    }
+    assert_eq!(send(&server, "GET", "/healthz/kms-provider-0", "").await.text(), "ok");
+    server.stop().await;
+    let store = etcd.connect().await;
+    let raw = store.get(&key("a")).await.unwrap().key_value.unwrap().value;
+    assert!(raw.starts_with(b"k8s:enc:kms:v1:vault:\0\x20") && !holds(&raw, PASSWORD), "{raw:?}");
+
+    let calls = plugin.decryptions();
+    let server = start().await;
+    for name in ["a", "b", "c"] {
+        check(&server, name).await;
+    }
+    assert!(plugin.decryptions() - calls >= 3, "each value has its own key");
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn configurations_that_cannot_be_used_are_refused_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
     let config = directory.path().join("encryption.yaml");
@@ -334,7 +373,7 @@ async fn configurations_that_cannot_be_used_are_refused_at_the_start() {
         ("  - zork: {}\n", "strict decoding error: unknown field"),
         (
             "  - kms: {name: a, endpoint: 'unix:///a'}\n",
-            "KMSv1 is deprecated and not supported by this server. Use KMSv2 instead",
+            "Set --feature-gates=KMSv1=true to use the deprecated KMSv1 feature.",
         ),
     ] {
         write_config(&config, providers);

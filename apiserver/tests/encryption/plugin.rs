@@ -1,4 +1,4 @@
-//! A key management service: gRPC over a Unix socket. It "encrypts" by turning all bits over.
+//! A key management service of both versions: gRPC over a Unix socket. It "encrypts" by turning all bits over.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -72,7 +72,33 @@ impl Plugin {
     }
 }
 
+/// A request of version 1 to encrypt or to decrypt.
+#[derive(Clone, PartialEq, Message)]
+struct FirstVersionRequest {
+    #[prost(string, tag = "1")]
+    version: String,
+    #[prost(bytes = "vec", tag = "2")]
+    bytes: Vec<u8>,
+}
+
+/// A response of version 1 with its version.
+#[derive(Clone, PartialEq, Message)]
+struct VersionResponse {
+    #[prost(string, tag = "1")]
+    version: String,
+}
+
 fn answer(state: &State, method: &str, message: Bytes) -> Vec<u8> {
+    match method.strip_prefix("/v1beta1.KeyManagementService/") {
+        Some("Version") => return VersionResponse { version: "v1beta1".to_owned() }.encode_to_vec(),
+        Some(_) => {
+            let FirstVersionRequest { version, bytes } = FirstVersionRequest::decode(message).unwrap();
+            assert_eq!(version, "v1beta1");
+            state.decryptions.fetch_add(usize::from(method.ends_with("Decrypt")), Ordering::Relaxed);
+            return First { bytes: bytes.iter().map(|byte| !byte).collect() }.encode_to_vec();
+        }
+        None => {}
+    }
     let turned = |message: Bytes| -> Vec<u8> {
         First::decode(message).unwrap().bytes.iter().map(|byte| !byte).collect()
     };

@@ -188,6 +188,24 @@ async fn objects_are_stored_in_a_version_that_the_oldest_compatible_release_know
 }
 
 #[tokio::test]
+async fn alpha_versions_are_not_stored_for_older_releases() {
+    let etcd = Etcd::start().await.unwrap();
+    let enabled = "--runtime-config=admissionregistration.k8s.io/v1beta1=true";
+    let server = start_over(&etcd, &["--emulated-version=1.34", enabled]).await;
+    let binding = json!({ "metadata": { "name": "a" }, "spec": { "policyName": "p" } });
+    let bindings = "/apis/admissionregistration.k8s.io/v1beta1/mutatingadmissionpolicybindings";
+    server.call("POST", bindings, &binding).await.unwrap();
+    let engine = etcd.connect().await;
+    let stored = engine.get("/registry/mutatingadmissionpolicybindings/a").await.unwrap().key_value.unwrap();
+    let stored: Value = serde_json::from_slice(&stored.value).unwrap();
+    assert_eq!(
+        stored["apiVersion"], "admissionregistration.k8s.io/v1beta1",
+        "1.33 knows v1alpha1, and is not expected to read it"
+    );
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn fields_of_later_features_are_dropped_unless_they_are_stored() {
     let etcd = Etcd::start().await.unwrap();
     let newer = json!({

@@ -121,6 +121,8 @@ pub enum Reason {
     TooManyRequests,
     /// 500: an internal error of the server.
     InternalError,
+    /// 500: stored objects cannot be read.
+    StoreReadError,
     /// 500: the server could not complete the request in time; retry later.
     ServerTimeout,
     /// 503: the server is temporarily unavailable; retry.
@@ -135,7 +137,7 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons.
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::BadRequest,
         Self::Unauthorized,
         Self::Forbidden,
@@ -151,6 +153,7 @@ impl Reason {
         Self::Invalid,
         Self::TooManyRequests,
         Self::InternalError,
+        Self::StoreReadError,
         Self::ServerTimeout,
         Self::ServiceUnavailable,
         Self::Timeout,
@@ -186,7 +189,7 @@ impl Reason {
             Self::UnsupportedMediaType => 415,
             Self::Invalid => 422,
             Self::TooManyRequests => 429,
-            Self::InternalError | Self::ServerTimeout | Self::Unknown => 500,
+            Self::InternalError | Self::StoreReadError | Self::ServerTimeout | Self::Unknown => 500,
             Self::ServiceUnavailable => 503,
             Self::Timeout => 504,
         }
@@ -210,6 +213,7 @@ impl Reason {
             Self::Invalid => "Invalid",
             Self::TooManyRequests => "TooManyRequests",
             Self::InternalError => "InternalError",
+            Self::StoreReadError => "StorageReadError",
             Self::ServerTimeout => "ServerTimeout",
             Self::ServiceUnavailable => "ServiceUnavailable",
             Self::Timeout => "Timeout",

@@ -23,6 +23,8 @@ pub struct Decoded {
     /// Warnings about duplicate fields, in Kubernetes' words: `duplicate field "data.k"` for each; for YAML one text
     /// for all. The last value wins, except that JSON objects are merged, as in Go. At most 100 are reported.
     pub duplicates: Vec<String>,
+    /// Whether there may be whole floats, which [`Limits::keeps_floats`] asked for.
+    pub has_floats: bool,
 }
 
 /// Limits of a decoder.
@@ -34,13 +36,16 @@ pub struct Limits<'b> {
     pub alias_expansions: usize,
     /// The budget from which the memory of the decoded values is taken; `None` if it is not limited.
     pub budget: Option<&'b Budget>,
+    /// Whether JSON numbers with a point or an exponent are floats, even those without a fraction: Go reads no integer of a
+    /// struct from them. Otherwise `3.0` is 3, as in a map of Go.
+    pub keeps_floats: bool,
 }
 
 // === impl Limits ===
 
 impl Default for Limits<'_> {
     fn default() -> Self {
-        Self { depth: 128, alias_expansions: 100_000, budget: None }
+        Self { depth: 128, alias_expansions: 100_000, budget: None, keeps_floats: false }
     }
 }
 

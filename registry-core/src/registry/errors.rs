@@ -3,7 +3,7 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/errors` (the `Interpret…Error` functions).
 
 use crate::api::{GroupResource, Reason, StatusCause, StatusError};
-use crate::storage::{StorageError, WatchError};
+use crate::storage::{CorruptObject, CorruptObjects, StorageError, Unreadable, WatchError};
 
 /// The message of a lost write race, which clients match on.
 pub const OPTIMISTIC_LOCK: &str =
@@ -30,6 +30,8 @@ pub struct StoreOperation<'a> {
     pub name: &'a str,
     /// The object's key; empty for collections.
     pub key: &'a str,
+    /// The key as it is named by the error of a value that cannot be read, if such objects can be deleted.
+    pub corrupt_key: Option<&'a str>,
 }
 
 /// The operation when storage failed.
@@ -78,10 +80,43 @@ impl StoreOperation<'_> {
                 "the storage has too many requests queued, please try again later",
                 retry_after_seconds,
             ),
-            error @ (StorageError::Corrupt { .. } | StorageError::NotEncrypted { .. }) => {
+            StorageError::Corrupt(object) => StatusError::internal(self.corrupt(&object)),
+            StorageError::CorruptList(list) => self.unreadable_list(&list),
+            error @ (StorageError::NotCorrupt | StorageError::NotEncrypted { .. }) => {
                 StatusError::internal(error)
             }
         }
+    }
+
+    /// Returns the text for a value that cannot be read.
+    fn corrupt(&self, object: &CorruptObject) -> String {
+        let CorruptObject { key, reason, .. } = object;
+        match (self.corrupt_key, self.verb, reason) {
+            (Some(key), Verb::Get | Verb::Delete, _) => corrupt_object(key, object),
+            (Some(_), ..) => described(object),
+            (None, Verb::List | Verb::ListPage, Unreadable::Encrypted(reason)) => {
+                format!("unable to transform key {key:?}: {reason}")
+            }
+            (None, _, Unreadable::Encrypted(reason)) => reason.to_string(),
+            (None, ..) => object.to_string(),
+        }
+    }
+
+    /// 500 that names the objects of a list that cannot be read.
+    fn unreadable_list(&self, list: &CorruptObjects) -> StatusError {
+        let mut causes: Vec<StatusCause> = Vec::with_capacity(list.objects.len() + 1);
+        causes.extend(list.objects.iter().map(|object| StatusCause {
+            reason: "UnexpectedServerResponse".to_owned(),
+            message: corrupt_object(&object.key, object),
+            field: object.key.clone(),
+        }));
+        causes.extend(list.has_more.then(|| StatusCause {
+            reason: "FieldValueTooMany".to_owned(),
+            message: "too many errors, the list is truncated".to_owned(),
+            field: String::new(),
+        }));
+        let message = format!("failed to read one or more {} from the storage", self.resource);
+        StatusError::new(Reason::StoreReadError, message).about(self.resource, "list").with_causes(causes)
     }
 
     fn expired(&self, requested: u64, oldest: u64, fresh_continue: Option<String>) -> StatusError {
@@ -136,7 +171,7 @@ pub fn interpret_watch(error: WatchError) -> StatusError {
             StatusError::new(Reason::ServiceUnavailable, format!("the watch was interrupted: {reason}"))
                 .retry_after_seconds(1)
         }
-        corrupt @ WatchError::Corrupt { .. } => StatusError::internal(corrupt),
+        corrupt @ WatchError::Corrupt(_) => StatusError::internal(corrupt),
     }
 }
 
@@ -161,19 +196,36 @@ fn invalid_object(key: &str, message: &str) -> String {
     )
 }
 
+/// Formats a value that cannot be read as kube-apiserver's storage does if such objects can be deleted.
+fn corrupt_object(key: &str, object: &CorruptObject) -> String {
+    format!(
+        "StorageError: corrupt object, Code: 7, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: {}",
+        described(object)
+    )
+}
+
+fn described(object: &CorruptObject) -> String {
+    match &object.reason {
+        Unreadable::Encrypted(reason) => {
+            format!("data from the storage is not transformable revision=0: {reason}")
+        }
+        reason => format!("object not decodable revision={}: {reason}", object.revision),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::*;
     use crate::storage::transform::TransformError;
-    use crate::storage::{InvalidRequest, PreconditionField, Unreadable};
+    use crate::storage::{InvalidRequest, PreconditionField};
 
     const PODS: GroupResource = GroupResource { group: "", resource: "pods" };
 
     fn status_of(verb: Verb, error: StorageError) -> StatusError {
-        StoreOperation { verb, resource: PODS, name: "web", key: "/registry/pods/default/web" }
-            .interpret(error)
+        let key = "/registry/pods/default/web";
+        StoreOperation { verb, resource: PODS, name: "web", key, corrupt_key: None }.interpret(error)
     }
 
     #[test]
@@ -197,7 +249,12 @@ mod tests {
             ),
             (Verb::Update, StorageError::unavailable("gone"), 500, Reason::ServerTimeout),
             (Verb::Get, StorageError::Overloaded { retry_after_seconds: 1 }, 429, Reason::TooManyRequests),
-            (Verb::Get, StorageError::Corrupt { key: String::new(), reason }, 500, Reason::InternalError),
+            (
+                Verb::Get,
+                StorageError::Corrupt(CorruptObject { key: String::new(), revision: 3, reason }),
+                500,
+                Reason::InternalError,
+            ),
             (
                 Verb::Create,
                 StorageError::NotEncrypted { key: String::new(), reason: TransformError::Random },
@@ -235,6 +292,37 @@ mod tests {
         let details = status.details.unwrap();
         assert_eq!(details.retry_after_seconds, 1);
         assert_eq!(details.causes[0].reason, "ResourceVersionTooLarge");
+    }
+
+    #[test]
+    fn a_value_that_cannot_be_read_has_the_text_of_the_operation() {
+        let key = "/registry/pods/default/web".to_owned();
+        let reason = Unreadable::Encrypted(TransformError::TooShort);
+        let object = CorruptObject { key, revision: 3, reason };
+        let message = |verb, corrupt_key| {
+            let operation = StoreOperation { verb, resource: PODS, name: "web", key: "", corrupt_key };
+            operation.interpret(StorageError::Corrupt(object.clone())).message
+        };
+        let short = "the stored data was shorter than the required size";
+        assert_eq!(message(Verb::Get, None), format!("Internal error occurred: {short}"));
+        assert_eq!(
+            message(Verb::List, None),
+            format!(
+                "Internal error occurred: unable to transform key \"/registry/pods/default/web\": {short}"
+            )
+        );
+        let described = format!("data from the storage is not transformable revision=0: {short}");
+        assert_eq!(
+            message(Verb::Delete, Some("/pods/default/web")),
+            format!(
+                "Internal error occurred: StorageError: corrupt object, Code: 7, Key: /pods/default/web, \
+                 ResourceVersion: 0, AdditionalErrorMsg: {described}"
+            )
+        );
+        assert_eq!(
+            message(Verb::Update, Some("/pods/default/web")),
+            format!("Internal error occurred: {described}")
+        );
     }
 
     #[test]

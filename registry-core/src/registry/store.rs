@@ -27,7 +27,7 @@ use crate::api::{GetOptions, GroupResource, GroupVersionKind, Object, Reason, Sc
 use crate::codec::json::Parts;
 use crate::codec::{DecodeError, stored};
 use crate::context::RequestContext;
-use crate::features::Features;
+use crate::features::{Feature, Features};
 use crate::resource::{GatedField, ObjectStrategy, ResourceType, TableColumns, with_unstored_defaults};
 use crate::rest::{Answer, Getter as _, Storage};
 use crate::schema::Schema;
@@ -222,7 +222,16 @@ impl Store {
         name: &'a str,
         key: &'a str,
     ) -> StoreOperation<'a> {
-        StoreOperation { verb, resource: self.named(context), name, key }
+        let corrupt_key = self.deletes_corrupt_objects().then(|| {
+            let prefix = self.root.len() - self.resource.storage_prefix.len() - 1;
+            key.get(prefix..).unwrap_or_default()
+        });
+        StoreOperation { verb, resource: self.named(context), name, key, corrupt_key }
+    }
+
+    /// Whether objects can be deleted whose stored values cannot be read.
+    const fn deletes_corrupt_objects(&self) -> bool {
+        self.options.features.contains(Feature::AllowUnsafeMalformedObjectDeletion)
     }
 
     /// Returns the resource as named in messages to this client.

@@ -101,16 +101,21 @@ impl Versions {
         Self { hub, spokes: spokes.into_iter().collect(), stored: None, encoding: StorageEncoding::Json }
     }
 
-    /// Stores objects in the newest version that servers of a release know: the hub's if they know it, or if they know none.
+    /// Stores objects in the newest version that servers of a release know: the hub's if they know it. Alpha versions are not
+    /// kept for other releases: if the servers know none but these, it is the oldest of the others.
     ///
-    /// Kubernetes concept: `emulatedStorageVersion` in `k8s.io/apiserver/pkg/server/storage`.
+    /// Kubernetes concept: `emulatedStorageVersion` in `k8s.io/apiserver/pkg/server/storage`, and the storage versions of
+    /// `pkg/kubeapiserver`, which precede it.
     #[must_use]
     pub fn readable_by(self, release: Release) -> Self {
         if self.hub.lifecycle.is_introduced(release) {
             return self;
         }
-        let known = self.spokes.iter().filter(|spoke| spoke.lifecycle.is_introduced(release));
-        let stored = known.max_by(|a, b| compare_versions(a.kind.version, b.kind.version)).cloned();
+        let spokes = self.spokes.iter().filter(|spoke| !spoke.kind.version.contains("alpha"));
+        let by_version =
+            |a: &&Arc<ResourceType>, b: &&Arc<ResourceType>| compare_versions(a.kind.version, b.kind.version);
+        let known = spokes.clone().filter(|spoke| spoke.lifecycle.is_introduced(release)).max_by(by_version);
+        let stored = known.or_else(|| spokes.min_by(by_version)).cloned();
         Self { stored, ..self }
     }
 

@@ -10,6 +10,7 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storage/cacher`.
 
 mod budget;
+mod confirming;
 mod event_channel;
 mod event_channels;
 mod feed;
@@ -93,8 +94,7 @@ impl Cacher {
         metrics: CacheMetrics,
     ) -> Arc<Self> {
         let state = Arc::new(CacheState::new(&options, metrics));
-        let feed =
-            tokio::spawn(feed::run(inner.clone(), state.clone(), options.prefix.clone())).abort_handle();
+        let feed = tokio::spawn(run(inner.clone(), state.clone(), options.prefix.clone())).abort_handle();
         Arc::new_cyclic(|own| Self {
             inner,
             state,
@@ -133,10 +133,14 @@ impl Cacher {
     }
 
     /// Returns a snapshot with the newest state of an object; `None` sends the read to the store.
+    /// It also does while it is not confirmed that the stored values can be read.
     ///
     /// A store that knows the newest revision of each key, as the embedded one does, needs no progress of the whole cache: the
     /// cached state is the newest if it has that revision.
     async fn snapshot_with_newest(&self, key: &str) -> Result<Option<Snapshot>, StorageError> {
+        if !self.state.is_confirmed() {
+            return Ok(None);
+        }
         let Some(newest) = self.inner.key_revision(key) else {
             let caught_up = self.catch_up().await?;
             return Ok(self.state.snapshot().filter(|_| caught_up));
@@ -193,8 +197,14 @@ impl Cacher {
 
     /// Returns the cached object under a key, as a hint for writes.
     fn hint(&self, key: &str) -> Option<StoredObject> {
-        self.state.snapshot()?.objects.get(key).cloned()
+        self.state.snapshot().filter(|_| self.state.is_confirmed())?.objects.get(key).cloned()
     }
+}
+
+/// Keeps a cache filled, and confirms what it holds.
+async fn run(inner: Arc<dyn Interface>, state: Arc<CacheState>, prefix: String) {
+    let confirming = confirming::run(&*inner, &state, &prefix);
+    tokio::join!(confirming, feed::run(&*inner, &state, &prefix));
 }
 
 impl Drop for Cacher {
@@ -274,6 +284,12 @@ impl Interface for Cacher {
         let deleted = self.inner.delete(key, preconditions, validate, hint).await?;
         self.observe(deleted.revision);
         Ok(deleted)
+    }
+
+    async fn delete_corrupt(&self, key: &str) -> Result<Revision, StorageError> {
+        let revision = self.inner.delete_corrupt(key).await?;
+        self.observe(revision);
+        Ok(revision)
     }
 
     async fn count(&self, prefix: &str) -> Result<u64, StorageError> {

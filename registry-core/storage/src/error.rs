@@ -59,14 +59,15 @@ pub enum StorageError {
     /// An invalid continue token or an invalid option. Not retryable.
     #[error(transparent)]
     InvalidRequest(InvalidRequest),
-    /// The value under the key cannot be read. Not retryable.
-    #[error("the stored value of {key} cannot be read: {reason}")]
-    Corrupt {
-        /// The key.
-        key: String,
-        /// The reason.
-        reason: Unreadable,
-    },
+    /// A value cannot be read. Not retryable.
+    #[error(transparent)]
+    Corrupt(CorruptObject),
+    /// Values of a list cannot be read, and the store reports each of them. Not retryable.
+    #[error("{} stored values cannot be read", .0.objects.len())]
+    CorruptList(CorruptObjects),
+    /// The value can be read, but only one that cannot be read is to be deleted. Not retryable.
+    #[error("the stored value can be read")]
+    NotCorrupt,
     /// The value cannot be encrypted, and was not written. Retryable.
     #[error("the value of {key} cannot be encrypted: {reason}")]
     NotEncrypted {
@@ -111,13 +112,29 @@ pub enum WatchError {
     #[error("the watch was interrupted: {0}")]
     Interrupted(Arc<str>),
     /// A value in the watch cannot be read.
-    #[error("the stored value of {key} cannot be read: {reason}")]
-    Corrupt {
-        /// The key.
-        key: String,
-        /// The reason.
-        reason: Unreadable,
-    },
+    #[error(transparent)]
+    Corrupt(CorruptObject),
+}
+
+/// A stored value that cannot be read.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("the stored value of {key} cannot be read: {reason}")]
+pub struct CorruptObject {
+    /// The key.
+    pub key: String,
+    /// The revision of the value.
+    pub revision: Revision,
+    /// The reason.
+    pub reason: Unreadable,
+}
+
+/// The values of a list that cannot be read.
+#[derive(Clone, Debug, Default)]
+pub struct CorruptObjects {
+    /// The values, in the order of their keys.
+    pub objects: Vec<CorruptObject>,
+    /// Whether there are more.
+    pub has_more: bool,
 }
 
 /// A field that a precondition names.

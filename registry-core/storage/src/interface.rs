@@ -104,6 +104,16 @@ pub trait Interface: Send + Sync + 'static {
         hint: Option<StoredObject>,
     ) -> Result<StoredObject, StorageError>;
 
+    /// Deletes a value that cannot be read, whatever it says. Returns the revision of the deletion. Fails by default, for
+    /// stores whose values can always be read.
+    ///
+    /// # Errors
+    /// [`StorageError::NotCorrupt`] if the value can be read.
+    async fn delete_corrupt(&self, key: &str) -> Result<Revision, StorageError> {
+        let _ = key;
+        Err(StorageError::NotCorrupt)
+    }
+
     /// Returns the number of objects below a prefix.
     async fn count(&self, prefix: &str) -> Result<u64, StorageError>;
 
@@ -114,6 +124,13 @@ pub trait Interface: Send + Sync + 'static {
     fn key_revision(&self, key: &str) -> Option<Revision> {
         let _ = key;
         None
+    }
+
+    /// Waits until stored values are read by other rules, as [`Transformer::changed`](super::transform::Transformer::changed)
+    /// does. By default this waits forever.
+    async fn transformation_changed(&self, from: Option<u64>) -> u64 {
+        let _ = from;
+        std::future::pending().await
     }
 
     /// Requests a progress notification on all watches.

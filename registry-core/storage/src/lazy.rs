@@ -116,6 +116,10 @@ impl Interface for LazyStorage {
         self.inner()?.delete(key, preconditions, validate, hint).await
     }
 
+    async fn delete_corrupt(&self, key: &str) -> Result<Revision, StorageError> {
+        self.inner()?.delete_corrupt(key).await
+    }
+
     async fn count(&self, prefix: &str) -> Result<u64, StorageError> {
         self.inner()?.count(prefix).await
     }

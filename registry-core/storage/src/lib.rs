@@ -59,7 +59,9 @@ pub use entry::{
     Attributes, AttributesOf, CanonicalForm, Encoding, EncodingBudget, Entry, InvalidValue, StoredObject,
     StoredVersionError,
 };
-pub use error::{InvalidRequest, PreconditionField, StorageError, Unreadable, WatchError};
+pub use error::{
+    CorruptObject, CorruptObjects, InvalidRequest, PreconditionField, StorageError, Unreadable, WatchError,
+};
 pub use interface::{
     Interface, ListPage, ListRequest, NewValue, Rest, RestStream, TryUpdate, Updated, WatchEvent,
     WatchRequest, WatchStream,

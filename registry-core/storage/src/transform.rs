@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`prefix`] | several transformers, by the prefix of their values |
 //! | [`aes`], [`secretbox`] | encryption with keys that the server has |
+//! | [`kms_v1`] | encryption with keys that a key management service encrypts one by one |
 //! | [`kms`] | encryption with keys that a key management service has |
 //!
 //! Those that encrypt need the feature `encryption`.
@@ -22,6 +23,8 @@ use registry_meta::go_text::aggregate;
 pub mod aes;
 #[cfg(feature = "encryption")]
 pub mod kms;
+#[cfg(feature = "encryption")]
+pub mod kms_v1;
 #[cfg(feature = "encryption")]
 pub mod prefix;
 #[cfg(feature = "encryption")]
@@ -49,6 +52,14 @@ pub trait Transformer: Send + Sync + 'static {
 
     /// Converts a plain value into the form at rest.
     async fn to_storage(&self, plain: Bytes, context: &str) -> Result<Bytes, TransformError>;
+
+    /// Waits until values are converted by another configuration than that with this number, and returns the number of the
+    /// one in force; at once without a number. Values that could be read may then no longer be readable. By default there
+    /// is one configuration, and this waits forever.
+    async fn changed(&self, from: Option<u64>) -> u64 {
+        let _ = from;
+        std::future::pending().await
+    }
 }
 
 /// A value read from storage.
@@ -117,6 +128,12 @@ pub enum TransformError {
     /// A key management service does not decrypt the seed or key. Retryable.
     #[error("failed to decrypt DEK, error: {0}")]
     Service(Arc<dyn std::error::Error + Send + Sync>),
+    /// A call of a key management service fails. Retryable.
+    #[error("{0}")]
+    Call(Arc<dyn std::error::Error + Send + Sync>),
+    /// A value does not begin with the key of a key management service.
+    #[error("invalid data encountered by envelope transformer: failed to read uint16 length prefixed data")]
+    NoLength,
     /// A key management service has not been healthy yet. Retryable, when it is.
     #[error("KMS provider {name:?} is not ready: {why}")]
     NotReady {

@@ -44,6 +44,8 @@ pub struct VersionedStore {
     metrics: EngineMetrics,
     page_size: Arc<PageSize>,
     recent_writes: Arc<RecentWrites>,
+    /// Whether a list reports each value that cannot be read.
+    reports_corrupt_objects: bool,
 }
 
 /// The keys of an operation: a prefix with a trailing `/` is a range, anything else an exact key.
@@ -88,7 +90,15 @@ impl VersionedStore {
             metrics: EngineMetrics::default(),
             page_size: Arc::default(),
             recent_writes: Arc::default(),
+            reports_corrupt_objects: false,
         }
+    }
+
+    /// If `reports`, a list with values that cannot be read fails with [`StorageError::CorruptList`], which names them;
+    /// otherwise it ends at the first.
+    #[must_use]
+    pub fn reporting_corrupt_objects(self, reports: bool) -> Self {
+        Self { reports_corrupt_objects: reports, ..self }
     }
 
     /// Counts the objects of lists. Requests to the engine are counted by the [engine](super::measured) itself.
@@ -129,8 +139,9 @@ impl Interface for VersionedStore {
         let got = self.engine.get(key).await?;
         not_in_the_future(not_older_than, got.revision)?;
         let Some(key_value) = got.key_value else { return Ok(None) };
-        let value = self.plain(&key_value.key, key_value.value).await?;
-        state::entry(key_value.key, &value, key_value.mod_revision, Attributes::default()).map(Some)
+        let revision = key_value.mod_revision;
+        let value = self.plain(&key_value.key, key_value.value, revision).await?;
+        state::entry(key_value.key, &value, revision, Attributes::default()).map(Some)
     }
 
     async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError> {
@@ -171,6 +182,10 @@ impl Interface for VersionedStore {
         update::delete(self, key, preconditions, validate, hint).await
     }
 
+    async fn delete_corrupt(&self, key: &str) -> Result<Revision, StorageError> {
+        update::delete_corrupt(self, key).await
+    }
+
     async fn count(&self, prefix: &str) -> Result<u64, StorageError> {
         let range = KeyRange::with_prefix(prefix);
         Ok(self.engine.count(&range.start, &range.end).await?)
@@ -182,6 +197,10 @@ impl Interface for VersionedStore {
 
     fn key_revision(&self, key: &str) -> Option<Revision> {
         self.engine.key_revision(key)
+    }
+
+    async fn transformation_changed(&self, from: Option<u64>) -> u64 {
+        self.transformer.changed(from).await
     }
 
     async fn request_progress(&self) -> Result<(), StorageError> {

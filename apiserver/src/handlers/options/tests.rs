@@ -75,16 +75,18 @@ fn list_options_are_checked_together() {
 
 #[test]
 fn delete_options_come_from_body_or_query() {
-    let options = delete_options(json!({
+    let options = json!({
         "apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": -1, "zork": 1,
         "propagationPolicy": "Foreground", "preconditions": {"uid": "u", "resourceVersion": "7"},
-    }))
-    .unwrap();
+        "ignoreStoreReadErrorWithClusterBreakingPotential": true,
+    });
+    let options = delete_options(options, false).unwrap();
+    assert!(!options.ignore_store_read_error, "the feature is disabled");
     assert_eq!(options.grace_period_seconds, Some(1));
     assert_eq!(options.propagation_policy, Some(PropagationPolicy::Foreground));
     assert_eq!(options.preconditions.resource_version.as_deref(), Some("7"));
 
-    let query = |text| with_query(text, delete_options_of_query);
+    let query = |text| with_query(text, |query| delete_options_of_query(query, false));
     assert_eq!(query("orphanDependents=true").unwrap().propagation_policy, Some(PropagationPolicy::Orphan));
     assert_eq!(query("gracePeriodSeconds=0").unwrap().grace_period_seconds, Some(0));
     let preconditions = query("uid=u&resourceVersion=0").unwrap().preconditions;
@@ -93,5 +95,25 @@ fn delete_options_come_from_body_or_query() {
     assert_eq!(query("uid=&dryRun=All").unwrap().preconditions.uid, None);
     assert_eq!(query("propagationPolicy=Orphan&orphanDependents=true").unwrap_err().code, 422);
     assert_eq!(query("propagationPolicy=zork").unwrap_err().code, 422);
-    assert_eq!(delete_options(json!({"gracePeriodSeconds": "x"})).unwrap_err().code, 400);
+    assert_eq!(delete_options(json!({"gracePeriodSeconds": "x"}), false).unwrap_err().code, 400);
+}
+
+#[test]
+fn errors_of_the_store_are_ignored_without_other_options() {
+    let option = "ignoreStoreReadErrorWithClusterBreakingPotential";
+    assert!(delete_options(json!({option: true}), true).unwrap().ignore_store_read_error);
+    let query = format!("{option}=true");
+    assert!(
+        with_query(&query, |query| delete_options_of_query(query, true)).unwrap().ignore_store_read_error
+    );
+    assert_eq!(
+        delete_options(json!({option: true, "dryRun": ["All"], "gracePeriodSeconds": 0}), true)
+            .unwrap_err()
+            .message,
+        format!(
+            "DeleteOptions.meta.k8s.io \"\" is invalid: [{option}: Invalid value: true: cannot be set together with \
+             .dryRun, {option}: Invalid value: true: cannot be set together with .gracePeriodSeconds]"
+        )
+    );
+    assert!(delete_options(json!({option: false, "dryRun": ["All"]}), true).is_ok());
 }

@@ -42,7 +42,7 @@ impl<'a> Applied<'a> {
         let format = if format == Format::Cbor { Format::Cbor } else { Format::Yaml };
         let budget = &call.context.budget;
         let decoded = content::decode(bytes, format, budget);
-        let Decoded { value, duplicates } = decoded.map_err(|fault| malformed(&fault.to_string()))?;
+        let Decoded { value, duplicates, .. } = decoded.map_err(|fault| malformed(&fault.to_string()))?;
         // The merged object is conformed to its schema, which fills them.
         budget.take_bytes(memory::empty_object_bytes(&value))?;
         let configuration = match value {

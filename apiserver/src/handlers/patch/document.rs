@@ -31,6 +31,8 @@ pub(super) struct PatchDocument {
     content: Content,
     /// Issues of the patch itself: duplicate fields, and unknown fields of an operation.
     pub(super) issues: Vec<String>,
+    /// Whether numbers may be whole floats.
+    pub(super) has_floats: bool,
 }
 
 #[derive(Debug)]
@@ -47,11 +49,19 @@ impl PatchDocument {
     ///
     /// # Errors
     /// 400 when it is malformed, 413 when it has too many operations or takes too much memory.
-    pub(super) fn parse(kind: PatchType, bytes: &[u8], budget: &Budget) -> Result<Self, StatusError> {
+    pub(super) fn parse(
+        kind: PatchType,
+        bytes: &[u8],
+        budget: &Budget,
+        is_builtin: bool,
+    ) -> Result<Self, StatusError> {
         let prefix = if kind == PatchType::Strategic { "" } else { "error decoding patch: " };
         let malformed = |why: &str| StatusError::bad_request(format!("{prefix}{why}"));
-        let decoded =
-            json::decode(bytes, &Limits::within(budget)).map_err(|fault| malformed(&fault.to_string()))?;
+        // The result of a strategic patch is read from a map.
+        let keeps_floats = is_builtin && kind != PatchType::Strategic;
+        let limits = Limits { keeps_floats, ..Limits::within(budget) };
+        let decoded = json::decode(bytes, &limits).map_err(|fault| malformed(&fault.to_string()))?;
+        let has_floats = decoded.has_floats;
         let value = decoded.value;
         let wrong_type = |target: &str| {
             malformed(&format!("json: cannot unmarshal {} into Go value of type {target}", type_name(&value)))
@@ -75,7 +85,7 @@ impl PatchDocument {
                 issue.insert_str(0, "json patch ");
             }
         }
-        Ok(Self { content, issues })
+        Ok(Self { content, issues, has_floats })
     }
 
     /// Returns the patched document as an error shows it.

@@ -168,7 +168,7 @@ impl Frames {
             WatchError::Compacted { .. } => StatusError::expired(error.to_string()),
             // The client can resume the watch: the end of the stream is sufficient.
             WatchError::Interrupted(_) => return,
-            WatchError::Corrupt { .. } => StatusError::new(Reason::InternalError, error.to_string()),
+            WatchError::Corrupt(_) => StatusError::new(Reason::InternalError, error.to_string()),
         };
         self.write_failure(pieces, &failure);
     }

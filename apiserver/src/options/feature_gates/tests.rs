@@ -53,7 +53,10 @@ fn every_gate_of_every_release_has_its_default_and_is_switched_only_if_that_has_
                 }
                 (Err(error), None) => {
                     assert!(error.contains(&format!("{name}={}", !state.default)), "{error}");
-                    assert!(error.contains("that can be switched are CBORServingAndStorage, "), "{error}");
+                    assert!(
+                        error.contains("that can be switched are AllowUnsafeMalformedObjectDeletion, "),
+                        "{error}"
+                    );
                 }
                 (Err(error), Some(_)) => panic!("{name} at {release}: {error}"),
             }

@@ -34,6 +34,8 @@ macro_rules! features {
 }
 
 features! {
+    /// Deletion of objects whose stored values cannot be read.
+    AllowUnsafeMalformedObjectDeletion = false,
     /// CBOR in requests and responses, and in the storage of custom resources.
     CBORServingAndStorage = false,
     /// Tokens of service accounts for CSI drivers in the secrets of a request.
@@ -72,6 +74,8 @@ features! {
     HostnameOverride = true,
     /// Volumes that are images of containers.
     ImageVolume = true,
+    /// Key management services of version 1.
+    KMSv1 = false,
     /// Access of kubelets to the ServiceAccounts of their pods.
     KubeletServiceAccountTokenForCredentialProviders = true,
     /// Service addresses from ServiceCIDRs. Without it they are those of `--service-cluster-ip-range`.

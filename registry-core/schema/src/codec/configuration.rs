@@ -43,7 +43,7 @@ pub fn decode<T: DeserializeOwned>(
     kind: &str,
     api_versions: &[&str],
 ) -> Result<T, DecodingError> {
-    let Decoded { mut value, duplicates } = yaml::decode(content, &Limits::default())?;
+    let Decoded { mut value, duplicates, .. } = yaml::decode(content, &Limits::default())?;
     if !duplicates.is_empty() {
         return Err(DecodingError::Duplicates(duplicates));
     }

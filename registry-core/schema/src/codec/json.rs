@@ -42,7 +42,7 @@ pub fn decode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError>
         let Cow::Owned(replaced) = replacement::replaced(bytes) else { return Err(error) };
         // The memory of the value was taken before, and here that of the text with replacements, which may be longer.
         limits.take(replaced.len())?;
-        read_noting_duplicates(&replaced, limits.depth)
+        read_noting_duplicates(&replaced, limits)
     })
 }
 
@@ -59,13 +59,24 @@ pub(super) fn decode_unicode(bytes: &[u8], limits: &Limits<'_>) -> Result<Decode
         }
         limits.take(made)?;
     }
-    read_noting_duplicates(bytes, limits.depth)
+    read_noting_duplicates(bytes, limits)
 }
 
-fn read_noting_duplicates(bytes: &[u8], depth: usize) -> Result<Decoded, DecodeError> {
+fn read_noting_duplicates(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, DecodeError> {
+    if let Some((value, has_floats)) = scanned(bytes, limits.depth, limits.keeps_floats) {
+        return Ok(Decoded { value, duplicates: Vec::new(), has_floats });
+    }
     let mut duplicates = Duplicates::default();
-    let value = read(bytes, depth, Some(&mut duplicates))?;
-    Ok(Decoded { value, duplicates: duplicates.into_texts() })
+    let (depth_left, keeps_floats) = (limits.depth, limits.keeps_floats);
+    let value = read(bytes, Node { depth_left, keeps_floats, duplicates: Some(&mut duplicates) })?;
+    Ok(Decoded { value, duplicates: duplicates.into_texts(), has_floats: keeps_floats })
+}
+
+/// Reads a text with the scanner, if it can; returns also whether there are floats that are kept.
+fn scanned(bytes: &[u8], depth: usize, keeps_floats: bool) -> Option<(Value, bool)> {
+    let mut scanner = Scanner::new(bytes)?.keeping_floats(keeps_floats);
+    let value = scanner.value(depth)?;
+    scanner.is_at_end().then(|| (value, scanner.has_floats()))
 }
 
 /// Whether more brackets are open at one place of a JSON text. Those in strings do not count.
@@ -90,18 +101,28 @@ fn nests_deeper(text: &[u8], depth: usize) -> bool {
 
 /// Decodes a JSON text and ignores duplicate fields.
 pub(super) fn decode_value(bytes: &[u8], depth: usize) -> Result<Value, DecodeError> {
-    read(bytes, depth, None)
+    match scanned(bytes, depth, false) {
+        Some((value, _)) => Ok(value),
+        None => read(bytes, Node { depth_left: depth, keeps_floats: false, duplicates: None }),
+    }
 }
 
-fn read(bytes: &[u8], depth: usize, duplicates: Option<&mut Duplicates>) -> Result<Value, DecodeError> {
-    let scanned = Scanner::new(bytes).and_then(|mut scanner| {
-        let value = scanner.value(depth)?;
-        scanner.is_at_end().then_some(value)
-    });
-    if let Some(value) = scanned {
-        return Ok(value);
+/// Converts the floats without a fraction of a value to integers, as they are written.
+pub fn shorten_floats(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(shortened) = number.as_f64().and_then(float) {
+                *number = shortened;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(shorten_floats),
+        Value::Object(fields) => fields.values_mut().for_each(shorten_floats),
+        _ => {}
     }
-    let seed = Node { depth_left: depth, duplicates };
+}
+
+/// Reads a text with the general decoder.
+fn read(bytes: &[u8], seed: Node<'_>) -> Result<Value, DecodeError> {
     // Checking the text once costs less than checking every string in it. The error for other bytes names their place.
     let outcome = match std::str::from_utf8(bytes) {
         Ok(text) => read_with(seed, serde_json::Deserializer::from_str(text)),
@@ -121,8 +142,8 @@ fn read_with<'de, R: serde_json::de::Read<'de>>(
 }
 
 /// Reads a JSON text with the general decoder; `None` if it is damaged.
-fn read_any(text: &str) -> Option<Value> {
-    let seed = Node { depth_left: usize::MAX, duplicates: None };
+fn read_any(text: &str, keeps_floats: bool) -> Option<Value> {
+    let seed = Node { depth_left: usize::MAX, keeps_floats, duplicates: None };
     read_with(seed, serde_json::Deserializer::from_str(text)).ok()
 }
 
@@ -144,6 +165,8 @@ pub(super) fn float(number: f64) -> Option<Number> {
 /// Reads a value recursively.
 struct Node<'d> {
     depth_left: usize,
+    /// See [`Limits::keeps_floats`].
+    keeps_floats: bool,
     duplicates: Option<&'d mut Duplicates>,
 }
 
@@ -186,7 +209,10 @@ impl<'de> Visitor<'de> for Node<'_> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
-        float(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
+        // `-0` is an integer of Go.
+        let is_kept = self.keeps_floats && (value != 0.0 || value.is_sign_positive());
+        let number = if is_kept { Number::from_f64(value) } else { float(value) };
+        number.map(Value::Number).ok_or_else(|| E::custom("number out of range"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -202,7 +228,11 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut list = Vec::new();
         loop {
             let noted = self.duplicates.as_ref().map_or(0, |noted| noted.len());
-            let child = Node { depth_left, duplicates: self.duplicates.as_deref_mut() };
+            let child = Node {
+                depth_left,
+                keeps_floats: self.keeps_floats,
+                duplicates: self.duplicates.as_deref_mut(),
+            };
             let Some(item) = items.next_element_seed(child)? else { return Ok(Value::Array(list)) };
             if let Some(duplicates) = &mut self.duplicates {
                 duplicates.below_index(noted, list.len());
@@ -217,7 +247,11 @@ impl<'de> Visitor<'de> for Node<'_> {
         let mut map = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
             let noted = self.duplicates.as_ref().map_or(0, |noted| noted.len());
-            let child = Node { depth_left, duplicates: self.duplicates.as_deref_mut() };
+            let child = Node {
+                depth_left,
+                keeps_floats: self.keeps_floats,
+                duplicates: self.duplicates.as_deref_mut(),
+            };
             let value = entries.next_value_seed(child)?;
             if let Some(duplicates) = &mut self.duplicates {
                 duplicates.below_field(noted, &key);

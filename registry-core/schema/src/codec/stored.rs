@@ -81,15 +81,17 @@ pub fn decode_value(json: &[u8]) -> Result<Value, DecodeError> {
 /// and a newline; and the offset of the fields after `kind` and `apiVersion`. If other fields precede the metadata, as
 /// in custom resources, that is the end.
 ///
-/// A value that is written like a canonical one is assumed to be canonical: neither server stores a resource version.
+/// A value that is written like a canonical one, to its last bracket, is assumed to be canonical: neither server stores a
+/// resource version.
 ///
 /// # Errors
 /// Fails if the value is neither canonical nor a JSON object.
 pub fn with_resource_version(value: &Bytes, revision: u64) -> Result<(Bytes, u32), DecodeError> {
-    if let Some(opening) = compact::metadata_after_type(value) {
+    let is_whole = value.trim_ascii_end().ends_with(b"}");
+    if let Some(opening) = compact::metadata_after_type(value).filter(|_| is_whole) {
         return Ok((splice(value, opening, revision), offset(opening - METADATA.len())));
     }
-    if let Some(opening) = compact::metadata_opening(value) {
+    if let Some(opening) = compact::metadata_opening(value).filter(|_| is_whole) {
         let line = splice(value, opening, revision);
         let end = offset(line.len());
         return Ok((line, end));
@@ -289,7 +291,9 @@ mod tests {
 
     #[test]
     fn values_without_an_object_are_refused() {
-        for garbage in ["", "[]", "null", "{", "{}x", "k8s\0"] {
+        // The last one begins as a canonical value.
+        let cut = r#"{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"}"#.trim_end_matches('}');
+        for garbage in ["", "[]", "null", "{", "{}x", "k8s\0", cut] {
             assert!(decode(garbage.as_bytes()).is_err(), "{garbage}");
             assert!(with_resource_version(&Bytes::from_static(garbage.as_bytes()), 1).is_err(), "{garbage}");
         }

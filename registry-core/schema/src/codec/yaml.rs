@@ -167,7 +167,7 @@ impl<'l> Builder<'l> {
     }
 
     fn decoded(self) -> Decoded {
-        Decoded { value: self.root, duplicates: repeated(&self.repeated) }
+        Decoded { value: self.root, duplicates: repeated(&self.repeated), has_floats: false }
     }
 
     fn event(&mut self, event: Event<'_>) -> Result<(), Problem> {

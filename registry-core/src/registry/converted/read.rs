@@ -11,7 +11,8 @@ use crate::context::RequestContext;
 use crate::resource::conversion::ConversionError;
 use crate::rest::{Answer, Getter, Lister, Watcher};
 use crate::storage::{
-    Entry, ListPage, Rest, Revision, StoredObject, Unreadable, WatchError, WatchEvent, WatchStream,
+    CorruptObject, Entry, ListPage, Rest, Revision, StoredObject, Unreadable, WatchError, WatchEvent,
+    WatchStream,
 };
 
 use super::selection::Selection;
@@ -262,7 +263,7 @@ fn batch_len(entries: &[&mut StoredObject]) -> usize {
 
 fn corrupt(entry: &StoredObject, error: &ConversionError) -> WatchError {
     let reason = Unreadable::Conversion(Arc::new(error.clone()));
-    WatchError::Corrupt { key: entry.key.to_string(), reason }
+    WatchError::Corrupt(CorruptObject { key: entry.key.to_string(), revision: entry.revision, reason })
 }
 
 fn decoded(entry: &StoredObject) -> Result<Object, ConversionError> {

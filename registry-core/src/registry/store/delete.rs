@@ -2,7 +2,10 @@
 
 use async_trait::async_trait;
 
-use crate::api::{DeleteOptions, Object, Preconditions, StatusError};
+use crate::api::{
+    DeleteOptions, ErrorList, FieldError, FieldPath, GroupResource, GroupVersionKind, Object, Preconditions,
+    StatusError,
+};
 use crate::context::RequestContext;
 use crate::registry::errors::Verb;
 use crate::rest::{Answer, Deletion, GracefulDeleter, SuccessDetails, SuccessStatus, ValidateObject};
@@ -11,6 +14,10 @@ use crate::storage::{StorageError, StoredObject, TryUpdate};
 
 use super::Store;
 use super::deletion::DeletionStep;
+
+/// The error of the deletion of an object that can be read, or does not exist.
+const ONLY_CORRUPT: &str =
+    "is exclusively used to delete corrupt object(s), try again by removing this option";
 
 /// A delete request, which is retried against successive states of the object.
 struct Attempt<'a> {
@@ -46,6 +53,9 @@ impl GracefulDeleter for Store {
         admission: &dyn ValidateObject,
         options: &DeleteOptions,
     ) -> Result<Deletion, StatusError> {
+        if options.ignore_store_read_error {
+            return self.delete_corrupt(context, name).await;
+        }
         if let Some(reason) = self.strategy().forbids_deletion(name) {
             return Err(StatusError::forbidden(self.named(context), name, reason));
         }
@@ -108,6 +118,34 @@ impl Store {
             Err(StorageError::NotFound { .. }) => Ok(self.deleted(context, marked, name, uid)),
             Err(error) => Err(self.operation(context, Verb::Delete, name, key).interpret(error)),
         }
+    }
+
+    /// Deletes an object whose stored value cannot be read: without admission, finalizers and a grace period, which are a
+    /// part of what cannot be read.
+    async fn delete_corrupt(&self, context: &RequestContext, name: &str) -> Result<Deletion, StatusError> {
+        let key = self.key(context, name)?;
+        let operation = self.operation(context, Verb::Delete, name, &key);
+        let deleted = self.storage.delete_corrupt(&key).await;
+        deleted.map_err(|error| match error {
+            StorageError::NotCorrupt | StorageError::NotFound { .. } => {
+                let GroupResource { group, resource } = operation.resource;
+                // As in kube-apiserver, the resource is in the place of the kind.
+                let kind = GroupVersionKind { group, version: "", kind: resource };
+                let field = FieldPath::new("ignoreStoreReadErrorWithClusterBreakingPotential");
+                let mut errors = ErrorList::default();
+                errors.push(FieldError::invalid(field, true, ONLY_CORRUPT));
+                StatusError::invalid(kind, name, &errors)
+            }
+            error => operation.interpret(error),
+        })?;
+        let GroupVersionKind { kind, .. } = self.resource.kind;
+        let details = SuccessDetails {
+            name: name.to_owned(),
+            resource: GroupResource { group: "", resource: kind },
+            uid: String::new(),
+        };
+        let answer = Answer::Success(SuccessStatus { details: Some(details), code: Some(200) });
+        Ok(Deletion { answer, is_complete: true })
     }
 
     /// Returns the response for a removed object.

@@ -6,7 +6,6 @@
 //! whole revisions under one lock, so that no reader sees a part of one.
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -30,7 +29,7 @@ const BATCH: usize = 256;
 
 /// Maximum number of objects per list page, and the size at which it ends, in bytes: what exceeds the budget is released after
 /// each page.
-const PAGE_OBJECTS: u64 = 50_000;
+pub(super) const PAGE_OBJECTS: u64 = 50_000;
 const PAGE_BYTES: usize = 32 * 1024 * 1024;
 
 /// The delays after failures.
@@ -56,11 +55,11 @@ enum Ended {
 }
 
 /// Runs until its task is aborted.
-pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<CacheState>, prefix: String) {
+pub(super) async fn run(inner: &dyn Interface, state: &CacheState, prefix: &str) {
     let mut backoff = BACKOFF;
     let mut unfilled = Notice::default();
     loop {
-        let filling = fill(&*inner, &state, &prefix, None).await;
+        let filling = fill(inner, state, prefix, None).await;
         match filling {
             Ok((revision, filling)) => {
                 state.fill(revision, filling.finish());
@@ -68,19 +67,19 @@ pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<CacheState>, prefi
             }
             Err(error) => {
                 unfilled.log(|times| {
-                    tracing::warn!(%prefix, times, %error, "cannot fill the watch cache, trying again");
+                    tracing::warn!(prefix, times, %error, "cannot fill the watch cache, trying again");
                 });
-                evict_if_asked(&state, &prefix);
+                evict_if_asked(state, prefix);
                 tokio::time::sleep(backoff.next_pause()).await;
                 continue;
             }
         }
         loop {
-            let follower = Follower { inner: &*inner, state: &state, prefix: &prefix };
+            let follower = Follower { inner, state, prefix };
             match follower.follow().await {
                 Ended::Switched => {}
                 Ended::Interrupted => {
-                    evict_if_asked(&state, &prefix);
+                    evict_if_asked(state, prefix);
                     tokio::time::sleep(backoff.next_pause()).await;
                 }
                 Ended::Lost => break,
@@ -90,7 +89,7 @@ pub(super) async fn run(inner: Arc<dyn Interface>, state: Arc<CacheState>, prefi
                 }
             }
         }
-        tracing::info!(%prefix, "the history of the watch cache was lost, filling it again");
+        tracing::info!(prefix, "the history of the watch cache was lost, filling it again");
     }
 }
 
@@ -236,7 +235,7 @@ impl Follower<'_> {
     fn ended(&self, failure: &WatchError) -> Ended {
         match failure {
             WatchError::Compacted { .. } => Ended::Lost,
-            WatchError::Corrupt { .. } => {
+            WatchError::Corrupt(_) => {
                 tracing::error!(
                     prefix = self.prefix, error = %failure, "the watch cache cannot take in what is stored"
                 );

@@ -42,6 +42,8 @@ pub(super) struct CacheState {
     pub(super) share: Arc<Share>,
     /// Whether the current objects are held: for readers, without the lock.
     holds_objects: AtomicBool,
+    /// Whether the stored values of the objects can be read, as far as known.
+    is_confirmed: AtomicBool,
     pub(super) metrics: CacheMetrics,
     history_events: usize,
     indexes: &'static [&'static str],
@@ -94,6 +96,7 @@ impl CacheState {
             metrics,
             share: Share::new(&options.budget),
             holds_objects: AtomicBool::new(true),
+            is_confirmed: AtomicBool::new(true),
             budget: options.budget.clone(),
             history_events: options.history_events,
             indexes: options.indexes,
@@ -270,6 +273,15 @@ impl CacheState {
     /// Whether the cache holds the current objects.
     pub(super) fn holds_objects(&self) -> bool {
         self.holds_objects.load(Ordering::Acquire)
+    }
+
+    /// Whether the stored values of the objects can be read, as far as known.
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.is_confirmed.load(Ordering::Acquire)
+    }
+
+    pub(super) fn set_confirmed(&self, is_confirmed: bool) {
+        self.is_confirmed.store(is_confirmed, Ordering::Release);
     }
 
     /// Whether the released objects fit the budget again.

@@ -129,11 +129,12 @@ impl Cbc {
             other => return Err(KeySizeError(other)),
         }))
     }
-}
 
-#[async_trait]
-impl Transformer for Cbc {
-    async fn from_storage(&self, stored: Bytes, _context: &str) -> Result<Plain, TransformError> {
+    /// Decrypts an initialization vector and what follows it.
+    ///
+    /// # Errors
+    /// Fails if this cannot have been encrypted with the key.
+    pub(super) fn open(&self, stored: &[u8]) -> Result<Vec<u8>, TransformError> {
         let (vector, sealed) = stored.split_at_checked(BLOCK_BYTES).ok_or(TransformError::TooShort)?;
         if sealed.is_empty() {
             return Err(TransformError::Empty);
@@ -150,8 +151,14 @@ impl Transformer for Cbc {
             CbcKey::Aes256(key) => cbc::Decryptor::<Aes256>::new(key.into(), &vector.into())
                 .decrypt_padded_vec_mut::<Pkcs7>(sealed),
         };
-        let opened = opened.map_err(|_| TransformError::Padding)?;
-        Ok(Plain { value: opened.into(), stale: false })
+        opened.map_err(|_| TransformError::Padding)
+    }
+}
+
+#[async_trait]
+impl Transformer for Cbc {
+    async fn from_storage(&self, stored: Bytes, _context: &str) -> Result<Plain, TransformError> {
+        Ok(Plain { value: self.open(&stored)?.into(), stale: false })
     }
 
     async fn to_storage(&self, plain: Bytes, _context: &str) -> Result<Bytes, TransformError> {

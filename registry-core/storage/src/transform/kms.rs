@@ -66,6 +66,26 @@ pub enum KmsError {
         /// The error of the call.
         source: ServiceError,
     },
+    /// The service does not encrypt.
+    #[error(
+        "failed to perform encrypt section of the healthz check for KMS Provider {name}, error: {source}"
+    )]
+    Encrypt {
+        /// The name of the service.
+        name: String,
+        /// The error of the call.
+        source: ServiceError,
+    },
+    /// The service does not decrypt.
+    #[error(
+        "failed to perform decrypt section of the healthz check for KMS Provider {name}, error: {source}"
+    )]
+    Decrypt {
+        /// The name of the service.
+        name: String,
+        /// The error of the call.
+        source: ServiceError,
+    },
     /// The service cannot be used.
     #[error("kmsv2 Provider {name} is not healthy, error: {source}")]
     Unhealthy {

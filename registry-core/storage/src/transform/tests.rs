@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::aes::{Cbc, Gcm};
 use super::kms::{Kms, KmsCiphertext, KmsService, KmsStatus, ServiceError};
+use super::kms_v1::{EnvelopeService, KmsV1};
 use super::prefix::{PrefixTransformer, PrefixTransformers};
 use super::secretbox::SecretBox;
 use super::*;
@@ -267,4 +269,64 @@ async fn identity_changes_nothing_and_refuses_what_is_encrypted() {
     assert_eq!(read, Plain { value, stale: false });
     let encrypted = Bytes::from_static(b"k8s:enc:aesgcm:v1:key:0123");
     assert!(Identity.from_storage(encrypted, "/k").await.is_err());
+}
+
+/// A service of version 1 that encrypts by turning the bits over.
+#[derive(Default)]
+struct Turning {
+    decryptions: AtomicUsize,
+}
+
+#[async_trait]
+impl EnvelopeService for Turning {
+    async fn encrypt(&self, plain: &[u8]) -> Result<Vec<u8>, ServiceError> {
+        Ok(plain.iter().map(|byte| !byte).collect())
+    }
+
+    async fn decrypt(&self, encrypted: &[u8]) -> Result<Vec<u8>, ServiceError> {
+        self.decryptions.fetch_add(1, Ordering::Relaxed);
+        Ok(encrypted.iter().map(|byte| !byte).collect())
+    }
+}
+
+#[tokio::test]
+async fn an_envelope_has_the_encrypted_key_before_the_value() {
+    let service = Arc::new(Turning::default());
+    let kms = KmsV1::new("vault", service.clone(), NonZeroUsize::new(2));
+    let plain = Bytes::from_static(b"{}");
+    let stored = kms.to_storage(plain.clone(), CONTEXT).await.unwrap();
+    let (length, rest) = stored.split_at(2);
+    assert_eq!(length, [0, 32]);
+    let (encrypted, sealed) = rest.split_at(32);
+    let secret: Vec<u8> = encrypted.iter().map(|byte| !byte).collect();
+    let opened =
+        Gcm::new(&secret).unwrap().from_storage(Bytes::copy_from_slice(sealed), CONTEXT).await.unwrap();
+    assert_eq!(opened.value, plain);
+    assert_eq!(
+        kms.from_storage(stored.clone(), CONTEXT).await.unwrap(),
+        Plain { value: plain.clone(), stale: false }
+    );
+    assert_eq!(service.decryptions.load(Ordering::Relaxed), 0, "the key is kept");
+    for _ in 0..2 {
+        kms.to_storage(plain.clone(), CONTEXT).await.unwrap();
+    }
+    kms.from_storage(stored.clone(), CONTEXT).await.unwrap();
+    assert_eq!(service.decryptions.load(Ordering::Relaxed), 1, "two newer keys were kept in its place");
+
+    for length in 0..stored.len() {
+        assert!(kms.from_storage(stored.slice(..length), CONTEXT).await.is_err(), "{length}");
+    }
+    assert!(kms.from_storage(stored, "/moved").await.is_err());
+}
+
+#[tokio::test]
+async fn an_envelope_of_an_old_release_is_read_and_stale() {
+    let kms = KmsV1::new("vault", Arc::new(Turning::default()), None);
+    let secret = [7; 32];
+    let plain = Bytes::from_static(b"{}");
+    let sealed = Cbc::new(&secret).unwrap().to_storage(plain.clone(), CONTEXT).await.unwrap();
+    let encrypted: Vec<u8> = secret.iter().map(|byte| !byte).collect();
+    let stored = [&[0, 32][..], &encrypted, &sealed].concat();
+    let read = kms.from_storage(stored.into(), CONTEXT).await.unwrap();
+    assert_eq!(read, Plain { value: plain, stale: true });
 }

@@ -4,7 +4,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::Revision;
 use crate::entry::{Attributes, StoredObject};
-use crate::error::StorageError;
+use crate::error::{CorruptObjects, StorageError};
 use crate::interface::{ListPage, ListRequest};
 use crate::mvcc::{KeyValue, MvccError, RangeRequest, Ranged};
 use registry_meta::ResourceVersionMatch;
@@ -19,6 +19,9 @@ const READ_BYTES: usize = 8 * 1024 * 1024;
 
 /// Maximum size of a page with a limit, in bytes: the page ends early and clients request the next one.
 const MAX_PAGE_BYTES: usize = 8 * 1024 * 1024;
+
+/// Maximum number of values that cannot be read in the error of a list.
+const MAX_CORRUPT_OBJECTS: usize = 100;
 
 /// A list in progress.
 struct Listing<'a> {
@@ -36,6 +39,8 @@ struct Listing<'a> {
     item_bytes: usize,
     /// The last key examined.
     last_key: Option<String>,
+    /// The values that cannot be read, if the store reports them.
+    corrupt: CorruptObjects,
     /// Number of objects read, and number of those tested by a selector.
     fetched: usize,
     evaluated: usize,
@@ -64,6 +69,7 @@ pub(super) async fn list(
         items: Vec::new(),
         item_bytes: 0,
         last_key: None,
+        corrupt: CorruptObjects::default(),
         fetched: 0,
         evaluated: 0,
         left: 0,
@@ -71,6 +77,9 @@ pub(super) async fn list(
     };
     listing.fill().await?;
     store.metrics.listed(listing.fetched, listing.evaluated, listing.items.len());
+    if !listing.corrupt.objects.is_empty() {
+        return Err(StorageError::CorruptList(listing.corrupt));
+    }
     listing.into_page()
 }
 
@@ -136,7 +145,16 @@ impl Listing<'_> {
             }
             self.last_key = Some(key_value.key.to_string());
             self.left = self.left.saturating_sub(1);
-            self.take(key_value).await?;
+            match self.take(key_value).await {
+                Err(StorageError::Corrupt(object)) if self.store.reports_corrupt_objects => {
+                    if self.corrupt.objects.len() == MAX_CORRUPT_OBJECTS {
+                        self.corrupt.has_more = true;
+                        return Ok(true);
+                    }
+                    self.corrupt.objects.push(object);
+                }
+                taken => taken?,
+            }
         }
         Ok(self.is_full())
     }
@@ -161,7 +179,7 @@ impl Listing<'_> {
         let KeyValue { key, value, mod_revision, .. } = key_value;
         let predicate = &self.request.predicate;
         if predicate.is_everything() && !self.request.with_attributes {
-            let value = self.store.plain(&key, value).await?;
+            let value = self.store.plain(&key, value, mod_revision).await?;
             self.push(entry(key, &value, mod_revision, Attributes::default())?);
             return Ok(());
         }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::Revision;
 use crate::entry::{Attributes, CanonicalForm, Entry, InvalidValue, StoredObject};
-use crate::error::{StorageError, Unreadable};
+use crate::error::{CorruptObject, StorageError, Unreadable};
 use crate::interface::NewValue;
 use crate::mvcc::{Got, KeyValue};
 use crate::transform::Plain;
@@ -67,7 +67,7 @@ impl Seen {
         revision: Revision,
     ) -> Result<StoredObject, StorageError> {
         let line = metadata::replace_resource_version(object.line(), revision)
-            .map_err(|error| corrupt(&object.key, Unreadable::Metadata(Arc::new(error))))?;
+            .map_err(|error| corrupt(&object.key, revision, Unreadable::Metadata(Arc::new(error))))?;
         Ok(Arc::new(object.at_revision(revision, line)))
     }
 }
@@ -80,28 +80,33 @@ impl VersionedStore {
         let Some(KeyValue { value, mod_revision, .. }) = got.key_value else {
             return Ok(Seen { object: None, stored: None });
         };
-        let stored = self.decrypted(key, value).await?;
-        let shown = self.canonical(key, &stored.value).await?;
+        let stored = self.decrypted(key, value, mod_revision).await?;
+        let shown = self.canonical(key, &stored.value, mod_revision).await?;
         let object = entry(key.into(), &shown, mod_revision, Attributes::default())?;
         Ok(Seen { object: Some(object), stored: Some(stored) })
     }
 
     /// Converts a value at rest into its canonical form: decrypted, and as the stored version's JSON even if kube-apiserver
     /// wrote it as protobuf or in another version, and with the current schema's fields.
-    pub(super) async fn plain(&self, key: &str, stored: Bytes) -> Result<Bytes, StorageError> {
-        let stored = self.decrypted(key, stored).await?;
-        self.canonical(key, &stored.value).await
+    pub(super) async fn plain(
+        &self,
+        key: &str,
+        stored: Bytes,
+        revision: Revision,
+    ) -> Result<Bytes, StorageError> {
+        let stored = self.decrypted(key, stored, revision).await?;
+        self.canonical(key, &stored.value, revision).await
     }
 
-    async fn decrypted(&self, key: &str, stored: Bytes) -> Result<Plain, StorageError> {
+    async fn decrypted(&self, key: &str, stored: Bytes, revision: Revision) -> Result<Plain, StorageError> {
         let plain = self.transformer.from_storage(stored, key).await;
-        plain.map_err(|error| corrupt(key, Unreadable::Encrypted(error)))
+        plain.map_err(|error| corrupt(key, revision, Unreadable::Encrypted(error)))
     }
 
     /// Returns the canonical form of a decrypted value. A write that would store another form than the value is not
     /// skipped, even if nothing else changes.
-    async fn canonical(&self, key: &str, value: &Bytes) -> Result<Bytes, StorageError> {
-        let unreadable = |error: InvalidValue| corrupt(key, Unreadable::Invalid(Arc::new(error)));
+    async fn canonical(&self, key: &str, value: &Bytes, revision: Revision) -> Result<Bytes, StorageError> {
+        let unreadable = |error: InvalidValue| corrupt(key, revision, Unreadable::Invalid(Arc::new(error)));
         match self.attributes.canonical(value).map_err(unreadable)? {
             CanonicalForm::Same => Ok(value.clone()),
             CanonicalForm::Other(other) => Ok(other),
@@ -112,7 +117,7 @@ impl VersionedStore {
     /// Converts a plain value into the form at rest.
     pub(super) async fn at_rest(&self, key: &str, plain: Bytes) -> Result<Bytes, StorageError> {
         let written = self.attributes.at_rest(&plain);
-        let written = written.map_err(|error| corrupt(key, Unreadable::Conversion(Arc::new(error))))?;
+        let written = written.map_err(|error| corrupt(key, 0, Unreadable::Conversion(Arc::new(error))))?;
         let plain = written.unwrap_or(plain);
         let stored = self.transformer.to_storage(plain, key).await;
         stored.map_err(|reason| StorageError::NotEncrypted { key: key.to_owned(), reason })
@@ -125,13 +130,14 @@ impl VersionedStore {
         stored: Bytes,
         revision: Revision,
     ) -> Result<StoredObject, StorageError> {
-        let stored = self.decrypted(&key, stored).await?;
+        let stored = self.decrypted(&key, stored, revision).await?;
         if let Some(written) = self.recent_writes.take(&stored.value) {
             return entry(key, written.shown(), revision, written.attributes.clone());
         }
-        let shown = self.canonical(&key, &stored.value).await?;
+        let shown = self.canonical(&key, &stored.value, revision).await?;
         let attributes = self.attributes.attributes_of(&shown);
-        let attributes = attributes.map_err(|error| corrupt(&key, Unreadable::Invalid(Arc::new(error))))?;
+        let attributes =
+            attributes.map_err(|error| corrupt(&key, revision, Unreadable::Invalid(Arc::new(error))))?;
         entry(key, &shown, revision, attributes)
     }
 }
@@ -144,11 +150,11 @@ pub(super) fn entry(
     attributes: Attributes,
 ) -> Result<StoredObject, StorageError> {
     let (line, item_offset) = with_resource_version(value, revision)
-        .map_err(|error| corrupt(&key, Unreadable::Metadata(Arc::new(error))))?;
+        .map_err(|error| corrupt(&key, revision, Unreadable::Metadata(Arc::new(error))))?;
     Ok(Arc::new(Entry::new(key, revision, line, item_offset, attributes)))
 }
 
 /// Creates the error for an unreadable value.
-pub(super) fn corrupt(key: &str, reason: Unreadable) -> StorageError {
-    StorageError::Corrupt { key: key.to_owned(), reason }
+pub(super) fn corrupt(key: &str, revision: Revision, reason: Unreadable) -> StorageError {
+    StorageError::Corrupt(CorruptObject { key: key.to_owned(), revision, reason })
 }

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use crate::Revision;
 use crate::entry::StoredObject;
 use crate::error::{PreconditionField, StorageError, Unreadable};
 use crate::interface::{NewValue, TryUpdate, UpdateAction, UpdateOutcome, Updated, ValidateDeletion};
@@ -90,6 +91,27 @@ async fn begin(store: &VersionedStore, key: &str, hint: Option<StoredObject>) ->
         Some(object) => Ok(Seen::hinted(object)),
         None => store.read(key).await,
     }
+}
+
+/// See [`Interface::delete_corrupt`](crate::Interface::delete_corrupt).
+pub(super) async fn delete_corrupt(store: &VersionedStore, key: &str) -> Result<Revision, StorageError> {
+    let mut got = store.engine.get(key).await?;
+    for _ in 0..MAX_ATTEMPTS {
+        let Some(present) = &got.key_value else { return Err(not_found(key)) };
+        let revision = present.mod_revision;
+        match store.seen(key, got).await {
+            Ok(_) => return Err(StorageError::NotCorrupt),
+            Err(StorageError::Corrupt(object)) => {
+                tracing::warn!(%object, "deleting a value that cannot be read");
+            }
+            Err(error) => return Err(error),
+        }
+        match store.engine.delete_if(key, revision).await? {
+            Committed::At(revision) => return Ok(revision),
+            Committed::ConditionFailed(present) => got = present,
+        }
+    }
+    Err(StorageError::Conflict)
 }
 
 /// Calls the caller's update with the given state.
@@ -182,7 +204,7 @@ fn check(
     if let Some(wanted) = &preconditions.uid {
         let found = match object {
             Some(object) => metadata::uid(object.json())
-                .map_err(|error| corrupt(key, Unreadable::Metadata(Arc::new(error))))?,
+                .map_err(|error| corrupt(key, object.revision, Unreadable::Metadata(Arc::new(error))))?,
             None => Cow::Borrowed(""),
         };
         if *wanted != found {

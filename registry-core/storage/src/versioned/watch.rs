@@ -275,7 +275,7 @@ impl Subject {
 fn watch_error(error: StorageError) -> WatchError {
     match error {
         StorageError::Compacted { requested, oldest, .. } => WatchError::Compacted { requested, oldest },
-        StorageError::Corrupt { key, reason } => WatchError::Corrupt { key, reason },
+        StorageError::Corrupt(object) => WatchError::Corrupt(object),
         other => WatchError::Interrupted(other.to_string().into()),
     }
 }

@@ -126,7 +126,7 @@ impl Part {
     }
 
     fn whole(depth_left: usize) -> Node<'static> {
-        Node { depth_left, duplicates: None }
+        Node { depth_left, keeps_floats: false, duplicates: None }
     }
 }
 

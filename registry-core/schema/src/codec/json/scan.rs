@@ -16,6 +16,10 @@ const MAX_DEPTH: u32 = u64::BITS;
 pub struct Scanner<'t> {
     text: &'t str,
     at: usize,
+    /// Whether numbers with a point or an exponent are floats, even those without a fraction.
+    keeps_floats: bool,
+    /// Whether there was such a number.
+    has_floats: bool,
 }
 
 // === impl Scanner ===
@@ -29,7 +33,17 @@ impl<'t> Scanner<'t> {
         if least < b' ' {
             return None;
         }
-        Some(Self { text: std::str::from_utf8(bytes).ok()?, at: 0 })
+        Some(Self { text: std::str::from_utf8(bytes).ok()?, at: 0, keeps_floats: false, has_floats: false })
+    }
+
+    /// Reads numbers with a point or an exponent as floats, even those without a fraction, if it `keeps_floats`.
+    pub(super) fn keeping_floats(self, keeps_floats: bool) -> Self {
+        Self { keeps_floats, ..self }
+    }
+
+    /// Whether there was a float that is kept.
+    pub(super) fn has_floats(&self) -> bool {
+        self.has_floats
     }
 
     /// Whether the text has been read to its end.
@@ -136,7 +150,10 @@ impl<'t> Scanner<'t> {
             "true" => Value::Bool(true),
             "false" => Value::Bool(false),
             number if is_small && !number.contains(['.', 'e', 'E']) => number.parse::<i64>().ok()?.into(),
-            number => read_any(number)?,
+            number => {
+                self.has_floats |= self.keeps_floats;
+                read_any(number, self.keeps_floats)?
+            }
         })
     }
 
@@ -348,8 +365,8 @@ mod tests {
             let mut scanner = Scanner::new(text.as_bytes()).unwrap();
             let scanned = scanner.value(8).unwrap();
             assert!(scanner.is_at_end());
-            assert_eq!(scanned.to_string(), read_any(text).unwrap().to_string());
-            assert_eq!(scanned, read_any(text).unwrap());
+            assert_eq!(scanned.to_string(), read_any(text, false).unwrap().to_string());
+            assert_eq!(scanned, read_any(text, false).unwrap());
         }
         for text in [r#"{"a":1,"a":2}"#, r#"{"a":1,"\u0061":2}"#, r#""\ud834""#, "[[[]]]", "1e400"] {
             assert_eq!(Scanner::new(text.as_bytes()).unwrap().value(2), None, "{text}");

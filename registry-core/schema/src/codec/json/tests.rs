@@ -61,6 +61,23 @@ fn numbers_are_kept_as_go_keeps_them() {
 }
 
 #[test]
+fn whole_floats_are_kept_if_they_are_asked_for() {
+    let limits = Limits { keeps_floats: true, ..Limits::default() };
+    let table = [("3.0", "3.0"), ("0.0", "0.0"), ("1E1", "10.0"), ("1.5", "1.5"), ("3", "3"), ("-0", "0")];
+    // With white space, which the general decoder reads.
+    for space in ["", " "] {
+        for (text, kept) in table {
+            let text = format!("{{\"a\":{space}[{text}]}}");
+            let mut decoded = decode(text.as_bytes(), &limits).unwrap();
+            assert_eq!(decoded.value["a"][0].to_string(), kept, "{text}");
+            assert!(decoded.has_floats || !kept.contains('.'), "{text}");
+            shorten_floats(&mut decoded.value);
+            assert_eq!(decoded.value, read(&text).unwrap().value, "{text}");
+        }
+    }
+}
+
+#[test]
 fn malformed_bodies_are_refused_in_gos_words() {
     let table = [
         ("", "unexpected end of JSON input"),

@@ -1,7 +1,7 @@
 //! Informers over a store that fails.
 
 use super::*;
-use crate::storage::Unreadable;
+use crate::storage::{CorruptObject, Unreadable};
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_fails_is_tried_again() {
@@ -100,7 +100,11 @@ async fn a_value_that_cannot_be_read_leads_to_a_new_list() {
     let first = fixture.list(&["a"], 3);
     let _second = fixture.list(&["a"], 5);
     let reason = Unreadable::Invalid(Arc::new(std::fmt::Error));
-    let corrupt = WatchError::Corrupt { key: "/registry/widgets/default/b".to_owned(), reason };
+    let corrupt = WatchError::Corrupt(CorruptObject {
+        key: "/registry/widgets/default/b".to_owned(),
+        revision: 4,
+        reason,
+    });
     first.send(Err(corrupt)).unwrap();
     sleep(Duration::from_secs(1)).await;
     assert_eq!(fixture.storage.positions(), [None, None]);

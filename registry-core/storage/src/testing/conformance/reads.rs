@@ -65,9 +65,9 @@ pub(super) async fn what_cannot_be_read_is_told(fixture: Fixture) {
             tokio::time::sleep(Duration::from_millis(20)).await;
             read = fixture.store.get(&key, None).await;
         }
-        assert!(matches!(&read, Err(StorageError::Corrupt { key: named, .. }) if *named == key), "{read:?}");
+        assert!(matches!(&read, Err(StorageError::Corrupt(object)) if object.key == key), "{read:?}");
         let listed = fixture.store.list(&fixture.prefix, &ListRequest::default()).await;
-        assert!(matches!(listed, Err(StorageError::Corrupt { .. })), "{listed:?}");
+        assert!(matches!(listed, Err(StorageError::Corrupt(_))), "{listed:?}");
     }
     assert!(fixture.get("good").await.is_some());
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use async_trait::async_trait;
 use registry_core::RequestContext;
 use registry_core::api::{GroupVersionResource, Object, Reason, StatusError};
+use registry_core::features::Features;
 use registry_core::registry::storage_map::OpenStorage;
 use registry_core::registry::{FinishHook, InstalledPath, Services, Store, StoreHooks, install_kinds};
 use registry_core::resource::{ResourceType, Versions};
@@ -124,6 +125,10 @@ impl OpenStorage for OpenLazily {
 
     fn store_options(&self, resource: &ResourceType) -> registry_core::registry::store::StoreOptions {
         self.0.store_options(resource)
+    }
+
+    fn features(&self) -> Features {
+        self.0.features()
     }
 
     fn encoding_budget(&self) -> Arc<EncodingBudget> {
