@@ -19,6 +19,13 @@ pub trait PostStartHook: Send + Sync + 'static {
         None
     }
 
+    /// Whether the server is ready only when the hook has succeeded, and not as soon as it was tried. Hooks with a period are the
+    /// controllers that Kubernetes starts without waiting for them: a store that takes no writes must not keep a server from
+    /// answering reads.
+    fn holds_readiness(&self) -> bool {
+        self.period().is_none()
+    }
+
     /// Runs the hook. May be called again after a failure; completed parts are kept.
     ///
     /// # Errors

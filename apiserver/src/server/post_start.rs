@@ -124,21 +124,25 @@ impl PostStartHooks {
     }
 }
 
-/// Runs a hook until it succeeds, calls `done`, and repeats it after each of its periods, if it has one.
+/// Runs a hook until it succeeds, and repeats it after each of its periods, if it has one. Calls `done` when the server need not wait
+/// for it any longer.
 async fn keep_running(hook: &dyn PostStartHook, done: impl Fn()) {
     loop {
-        run(hook).await;
+        run(hook, &done).await;
         done();
         let Some(period) = hook.period() else { return };
         tokio::time::sleep(jittered_period(period)).await;
     }
 }
 
-/// Runs a hook until it succeeds.
-async fn run(hook: &dyn PostStartHook) {
+/// Runs a hook until it succeeds. Calls `done` after a failure that the server does not wait for.
+async fn run(hook: &dyn PostStartHook, done: impl Fn()) {
     let mut backoff = BACKOFF;
     let mut failed = Notice::default();
     while let Err(failure) = hook.run().await {
+        if !hook.holds_readiness() {
+            done();
+        }
         failed.log(|times| {
             tracing::warn!(hook = hook.name(), times, "a hook of the start failed, trying again: {failure}");
         });
@@ -269,7 +273,7 @@ mod tests {
         let running = keep_running(&hook, noting);
         assert!(tokio::time::timeout(Duration::from_mins(10), running).await.is_err(), "it never ends");
         let runs = hook.0.lock();
-        assert_eq!(done.lock().unwrap(), runs[2]);
+        assert_eq!(done.lock().unwrap(), runs[0], "Kubernetes starts a controller without waiting for it");
         assert_eq!(runs.len(), 6, "two failures, a success, and three periods in ten minutes");
         let pauses = runs.windows(2).skip(2).map(|pair| pair[1] - pair[0]);
         assert!(pauses.into_iter().all(|pause| (180..200).contains(&pause.as_secs())));

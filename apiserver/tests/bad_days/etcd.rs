@@ -162,6 +162,31 @@ async fn write(maps: Api<ConfigMap>, own: usize, stop: Arc<AtomicBool>) -> BTree
     acknowledged
 }
 
+/// etcd raises the alarm when its database has reached its quota.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_etcd_without_space_is_told_as_by_kube_apiserver_and_got_over() {
+    let etcd = Etcd::start().await.unwrap();
+    let server = over_etcd(&url(&etcd)).start().await.unwrap();
+    config_maps(&server).await.create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
+    let directory = server.directory().clone();
+    etcd.set_no_space(true).await.unwrap();
+    server.stop().await;
+    // A server that starts meanwhile answers reads too.
+    let server = over_etcd(&url(&etcd)).directory(&directory).start().await.unwrap();
+    let maps = config_maps(&server).await;
+    let (reader, _reflecting) = reflect(&maps);
+    let refused = maps.create(&PostParams::default(), &config_map("b", "1")).await.unwrap_err();
+    let kube::Error::Api(status) = refused else { panic!("{refused}") };
+    assert_eq!((status.code, &*status.reason), (500, ""), "{status:?}");
+    assert_eq!(status.message, "etcdserver: mvcc: database space exceeded");
+    assert_eq!(maps.get("a").await.unwrap().data.unwrap()["value"], "1");
+    maps.delete("a", &DeleteParams::default()).await.unwrap();
+    etcd.set_no_space(false).await.unwrap();
+    maps.create(&PostParams::default(), &config_map("b", "1")).await.unwrap();
+    converge(&maps, &reader).await;
+    server.stop().await;
+}
+
 /// Clients and caches that were disconnected for too long receive a 410, and list again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_client_that_missed_compacted_events_lists_again() {

@@ -76,6 +76,8 @@ impl StoreOperation<'_> {
                 format!("Request entity too large: {message}"),
             ),
             StorageError::Unavailable { reason } => self.server_timeout(&reason),
+            // etcd's own words, which operators search for, and no delay: a retry does not help.
+            StorageError::Refused { reason } => StatusError::new(Reason::Unknown, &*reason),
             StorageError::Overloaded { retry_after_seconds } => StatusError::too_many_requests(
                 "the storage has too many requests queued, please try again later",
                 retry_after_seconds,
@@ -128,8 +130,8 @@ impl StoreOperation<'_> {
         }
     }
 
-    /// 500 with a retry delay: the storage backend does not respond or refuses work. The backend's message is the
-    /// cause; the message is the one that clients know.
+    /// 500 with a retry delay: the storage backend does not respond or fails. The backend's message is the cause; the
+    /// message is the one that clients know.
     fn server_timeout(&self, reason: &str) -> StatusError {
         let verb = self.verb.as_str();
         let cause = StatusCause {
@@ -248,6 +250,7 @@ mod tests {
                 Reason::RequestEntityTooLarge,
             ),
             (Verb::Update, StorageError::unavailable("gone"), 500, Reason::ServerTimeout),
+            (Verb::Update, StorageError::Refused { reason: "no space".into() }, 500, Reason::Unknown),
             (Verb::Get, StorageError::Overloaded { retry_after_seconds: 1 }, 429, Reason::TooManyRequests),
             (
                 Verb::Get,

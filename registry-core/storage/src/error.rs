@@ -82,10 +82,17 @@ pub enum StorageError {
         /// The backend's message.
         message: String,
     },
-    /// The backend is unreachable or refuses the request (etcd lost, disk full). Retryable; it is unknown whether a
-    /// write took place.
+    /// The backend is unreachable or fails (etcd lost, disk full). Retryable; it is unknown whether a write took
+    /// place.
     #[error("storage is unavailable: {reason}")]
     Unavailable {
+        /// The backend's message.
+        reason: Arc<str>,
+    },
+    /// The backend refuses the request until an operator acts (etcd out of space, missing permission). Nothing was
+    /// written.
+    #[error("{reason}")]
+    Refused {
         /// The backend's message.
         reason: Arc<str>,
     },
@@ -195,7 +202,7 @@ impl std::fmt::Display for PreconditionField {
 }
 
 impl StorageError {
-    /// Creates the error for an unreachable backend or a refused request.
+    /// Creates the error for an unreachable or failing backend.
     pub fn unavailable(reason: impl std::fmt::Display) -> Self {
         Self::Unavailable { reason: reason.to_string().into() }
     }

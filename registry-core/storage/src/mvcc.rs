@@ -184,9 +184,12 @@ pub enum MvccError {
     /// The value exceeds the engine's size limit. Not retryable.
     #[error("request is too large: {0}")]
     TooLarge(String),
-    /// The engine is unreachable or refuses the request. Retryable; it is unknown whether a write took place.
+    /// The engine is unreachable or fails. Retryable; it is unknown whether a write took place.
     #[error("{0}")]
     Unavailable(Arc<str>),
+    /// The engine refuses the request until an operator acts (no space, missing permission). Nothing was written.
+    #[error("{0}")]
+    Refused(Arc<str>),
     /// The engine's queue is full. Retryable; nothing was written.
     #[error("too many requests are queued")]
     Overloaded,

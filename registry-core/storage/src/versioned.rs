@@ -239,6 +239,7 @@ impl From<MvccError> for StorageError {
             MvccError::FutureRevision { requested, current } => Self::FutureRevision { requested, current },
             MvccError::TooLarge(message) => Self::TooLarge { message },
             MvccError::Unavailable(reason) => Self::Unavailable { reason },
+            MvccError::Refused(reason) => Self::Refused { reason },
             MvccError::Overloaded => Self::Overloaded { retry_after_seconds: 1 },
         }
     }

@@ -256,6 +256,28 @@ async fn too_much_is_refused_and_does_no_harm() {
     assert!(matches!(second, Err(MvccError::Overloaded)), "{second:?}");
 }
 
+/// With the alarm that etcd raises when its database has reached its quota.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_etcd_without_space_refuses_writes_in_its_own_words_until_the_alarm_is_lifted() {
+    let etcd = started().await;
+    let engine = etcd.connect().await;
+    let Committed::At(first) = engine.put_if(PREFIX, 0, Bytes::new(), None).await.unwrap() else {
+        panic!("the key is free")
+    };
+    etcd.set_no_space(true).await.unwrap();
+    for ttl in [None, Some(Duration::from_mins(1))] {
+        let refused = engine.put_if(PREFIX, first, Bytes::new(), ttl).await;
+        let Err(MvccError::Refused(reason)) = refused else { panic!("{refused:?}") };
+        assert_eq!(&*reason, "etcdserver: mvcc: database space exceeded");
+    }
+    assert!(engine.get(PREFIX).await.unwrap().key_value.is_some());
+    assert_eq!(engine.health().await, Ok(()), "reads are answered");
+    // What gives space back is allowed.
+    assert!(matches!(engine.delete_if(PREFIX, first).await.unwrap(), Committed::At(_)));
+    etcd.set_no_space(false).await.unwrap();
+    assert!(matches!(engine.put_if(PREFIX, 0, Bytes::new(), None).await.unwrap(), Committed::At(_)));
+}
+
 /// Two servers share an etcd: old revisions are compacted once per interval, not once per server.
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_several_servers_compacts() {

@@ -13,6 +13,11 @@ use crate::Failure;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
+const ALARM: &str = "/v3/maintenance/alarm";
+
+/// A part of the message with which an etcd without space refuses writes.
+pub(crate) const NO_SPACE: &str = "database space exceeded";
+
 /// Returns whether a member that is part of a quorum is its leader.
 pub(crate) async fn is_leader(port: u16) -> Result<bool, Failure> {
     let status = post(port, "/v3/maintenance/status", &json!({})).await?;
@@ -24,6 +29,27 @@ pub(crate) async fn is_leader(port: u16) -> Result<bool, Failure> {
 /// Removes the history before a revision.
 pub(crate) async fn compact(port: u16, revision: u64) -> Result<(), Failure> {
     post(port, "/v3/kv/compaction", &json!({ "revision": revision.to_string() })).await.map(|_| ())
+}
+
+/// Raises the alarm of a database that has reached its quota.
+pub(crate) async fn raise_alarm(port: u16) -> Result<(), Failure> {
+    let status = post(port, "/v3/maintenance/status", &json!({})).await?;
+    let member = status.pointer("/header/member_id").ok_or("a member without an id")?;
+    post(port, ALARM, &json!({ "action": "ACTIVATE", "memberID": member, "alarm": "NOSPACE" })).await?;
+    Ok(())
+}
+
+/// Lifts the alarms of all members.
+pub(crate) async fn lift_alarms(port: u16) -> Result<(), Failure> {
+    let raised = post(port, ALARM, &json!({ "action": "GET" })).await?;
+    for alarm in raised.get("alarms").and_then(Value::as_array).into_iter().flatten() {
+        let mut request = alarm.clone();
+        if let Some(request) = request.as_object_mut() {
+            request.insert("action".to_owned(), "DEACTIVATE".into());
+        }
+        post(port, ALARM, &request).await?;
+    }
+    Ok(())
 }
 
 async fn post(port: u16, path: &str, body: &Value) -> Result<Value, Failure> {

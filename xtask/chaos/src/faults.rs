@@ -3,14 +3,15 @@
 //! A fault counts as injected when its effect was seen: the process ended or stopped, bytes were lost or late, the history was
 //! gone.
 
+mod refusals;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use tokio::time::sleep;
 
-use crate::client::{Reply, Request};
+use crate::client::Request;
 use crate::cluster::{Cluster, Network, Processes, Store};
 use crate::history::FaultRecord;
 use crate::process::Process;
@@ -20,12 +21,6 @@ use crate::{Failure, etcd};
 
 /// Maximum number of times that a kind of fault is injected after the last round, until its effect is seen.
 const TRIES: usize = 3;
-
-/// Maximum size of files on a full disk: less than the store has written.
-const FULL: u64 = 1024;
-
-/// Number of writes after which a full disk must have been noticed.
-const FILLING_WRITES: u64 = 50;
 
 /// A kind of fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
@@ -42,6 +37,8 @@ pub(crate) enum Fault {
     KillLeader,
     /// A server cannot write to its files, as on a full disk.
     FillDisk,
+    /// A server cannot open files and connections.
+    ExhaustFiles,
     /// SIGKILL of all servers and all members at once.
     RestartAll,
     /// Connections between clients and a server are closed.
@@ -64,6 +61,8 @@ pub(crate) enum Fault {
     CutPeers,
     /// Nothing passes from the other members to a member of etcd for a time.
     HoldPeers,
+    /// etcd takes no writes, as if its database had reached its quota.
+    FillStore,
     /// The history of the store is removed.
     Compact,
 }
@@ -86,15 +85,6 @@ struct Injection<'a> {
     targets: &'a [Target],
 }
 
-/// Returns a write that changes an object that no check looks at.
-fn filler() -> Request {
-    let path = "/api/v1/namespaces/default/configmaps/filler?fieldManager=filler&force=true";
-    let data = json!({ "number": fastrand::u64(..).to_string(), "filler": "x".repeat(20_000) });
-    let object =
-        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "filler" }, "data": data });
-    Request::patch(path.to_owned(), "application/apply-patch+yaml", object)
-}
-
 // === impl Fault ===
 
 impl Fault {
@@ -110,7 +100,7 @@ impl Fault {
     /// Returns the number of members of etcd without which there is no such fault.
     fn needed_members(self) -> usize {
         match self {
-            Self::KillMember | Self::StopMember => 1,
+            Self::KillMember | Self::StopMember | Self::FillStore => 1,
             Self::CutStore | Self::DelayStore | Self::HoldStore | Self::DropStoreAnswers => 1,
             Self::KillLeader | Self::CutPeers | Self::HoldPeers => 3,
             _ => 0,
@@ -132,6 +122,7 @@ impl Fault {
                 | Self::StopMember
                 | Self::KillLeader
                 | Self::FillDisk
+                | Self::ExhaustFiles
                 | Self::RestartAll
         )
     }
@@ -267,13 +258,12 @@ impl Injection<'_> {
             }
             Some(Fault::FillDisk) => {
                 let server = processes.servers.first_mut().ok_or("there is no server")?;
-                server.limit_files(Some(FULL))?;
-                let refused = self.fill().await;
-                sleep(self.time(1000)).await;
-                server.limit_files(None)?;
-                let mut client = self.network.direct_client()?;
-                client.until(0, filler, Reply::is_success).await?;
-                Ok(refused?.map(|message| format!("{}: {message}", server.name)))
+                self.fill_disk(server).await
+            }
+            Some(Fault::ExhaustFiles) => {
+                let index = self.random.usize(0..processes.servers.len());
+                let server = processes.servers.get_mut(index).ok_or("there is no server")?;
+                self.exhaust_files(index, server).await
             }
             Some(Fault::RestartAll) => {
                 for process in processes.servers.iter_mut().chain(&mut processes.members) {
@@ -287,19 +277,6 @@ impl Injection<'_> {
             }
             _ => Ok(None),
         }
-    }
-
-    /// Writes until a write is refused because files cannot grow, and returns the message.
-    async fn fill(&self) -> Result<Option<String>, Failure> {
-        let mut client = self.network.direct_client()?;
-        for _ in 0..FILLING_WRITES {
-            if let Ok(reply) = client.request(0, filler()).await
-                && reply.status >= 500
-            {
-                return Ok(Some(reply.reason()));
-            }
-        }
-        Ok(None)
     }
 
     /// Kills a process, or stops it, for a time.
@@ -327,11 +304,13 @@ impl Injection<'_> {
         None
     }
 
-    /// Injects a fault of a link, or compacts. Returns its target if it had an effect.
+    /// Injects a fault of a link or of the whole store. Returns its target if it had an effect.
     async fn disturb_link(&mut self, fault: Option<Fault>) -> Result<Option<String>, Failure> {
         let Some(fault) = fault.filter(|fault| !fault.is_of_process()) else { return Ok(None) };
-        if fault == Fault::Compact {
-            return self.compact().await;
+        match fault {
+            Fault::Compact => return self.compact().await,
+            Fault::FillStore => return self.fill_store().await,
+            _ => {}
         }
         let delay = Duration::from_millis(self.random.u64(20..200));
         let mode = match fault {

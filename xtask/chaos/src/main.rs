@@ -76,6 +76,10 @@ struct Options {
     /// to be refused such that client libraries repeat it.
     #[arg(long, value_name = "RESTARTS", conflicts_with = "rounds")]
     rolling: Option<u64>,
+    /// The program of another version. Servers start with it; their restarts upgrade all of them to --server, then downgrade all of
+    /// them, and so on.
+    #[arg(long, value_name = "PROGRAM", requires = "rolling")]
+    previous: Option<PathBuf>,
     /// The directory in which histories and logs of failed rounds are kept.
     #[arg(long, default_value = "target/chaos")]
     output: PathBuf,
@@ -183,8 +187,8 @@ async fn roll(options: &Options, store: Store, servers: usize, restarts: u64) ->
     let directory = tempfile::Builder::new().prefix("orlop-chaos-").tempdir()?;
     let (program, directory_path) = (&options.server, directory.path());
     let plan = cluster::Plan { store, servers, program, directory: directory_path, flags: &rolling::FLAGS };
-    let plan =
-        rolling::Plan { cluster: &plan, clients: options.clients.into(), seed: options.seed, restarts };
+    let (clients, previous) = (options.clients.into(), options.previous.as_deref());
+    let plan = rolling::Plan { cluster: &plan, clients, seed: options.seed, restarts, previous };
     let report = rolling::run(&plan).await;
     if report.is_err() {
         keep_logs(directory.path(), options, store)?;

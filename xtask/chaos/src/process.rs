@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 
 use crate::Failure;
 
@@ -27,6 +27,11 @@ impl Process {
     pub(crate) fn new(name: &str, program: &Path, arguments: Vec<String>, directory: &Path) -> Self {
         let log = directory.join(format!("{name}.log"));
         Self { name: name.to_owned(), program: program.to_owned(), arguments, log, child: None }
+    }
+
+    /// Runs another program from the next start on.
+    pub(crate) fn change_program(&mut self, program: &Path) {
+        program.clone_into(&mut self.program);
     }
 
     pub(crate) fn start(&mut self) -> Result<(), Failure> {
@@ -98,11 +103,12 @@ impl Process {
         Err(format!("{} did not end", self.name).into())
     }
 
-    /// Limits the size of the files that it writes, as a full disk does; without a size, lifts the limit.
-    pub(crate) fn limit_files(&mut self, size: Option<u64>) -> Result<(), Failure> {
+    /// Limits a resource; without a limit, it may have as much of it as this process.
+    pub(crate) fn limit(&mut self, resource: Resource, most: Option<u64>) -> Result<(), Failure> {
         let id = self.signal(Signal::CONT)?;
         let pid = i32::try_from(id).ok().and_then(Pid::from_raw).ok_or("not a process id")?;
-        prlimit(Some(pid), Resource::Fsize, Rlimit { current: size, maximum: None })?;
+        let maximum = getrlimit(resource).maximum;
+        prlimit(Some(pid), resource, Rlimit { current: most.or(maximum), maximum })?;
         Ok(())
     }
 

@@ -1,10 +1,11 @@
-//! Servers that are restarted in turn, as an upgrade does, behind a balancer that asks for their readiness.
+//! Servers that are restarted in turn, as upgrades and downgrades do, behind a balancer that asks for their readiness.
 //!
 //! Clients act as client libraries do: they repeat a request that was refused with `Retry-After`, or that a closing connection did
 //! not take. Any other failure of a request is one that programs see, and fails the run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -42,6 +43,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) clients: usize,
     pub(crate) seed: u64,
     pub(crate) restarts: u64,
+    /// The program of another version: servers start with it, and run it and their own in turn.
+    pub(crate) previous: Option<&'a Path>,
 }
 
 /// The balancer, with what clients saw behind it.
@@ -76,7 +79,8 @@ struct Program {
 /// # Errors
 /// Fails if a request failed, or a server did.
 pub(crate) async fn run(plan: &Plan<'_>) -> Result<String, Failure> {
-    let mut cluster = Cluster::start(plan.cluster).await?;
+    let program = plan.previous.unwrap_or(plan.cluster.program);
+    let mut cluster = Cluster::start(&cluster::Plan { program, ..*plan.cluster }).await?;
     let servers = plan.cluster.servers;
     let ready = (0..servers).map(|_| AtomicBool::new(true)).collect();
     let balancer = Arc::new(Balancer { ready, seen: Mutex::default() });
@@ -93,10 +97,11 @@ pub(crate) async fn run(plan: &Plan<'_>) -> Result<String, Failure> {
     }
     let begun = Instant::now();
     sleep(Duration::from_secs(1)).await;
-    for restart in 0..plan.restarts {
-        let index = usize::try_from(restart).unwrap_or_default() % servers;
+    for restart in 0..usize::try_from(plan.restarts)? {
+        let index = restart % servers;
         let server = cluster.processes.servers.get_mut(index).ok_or("there is no such server")?;
         server.end().await?;
+        server.change_program(plan.program(restart));
         server.start()?;
         cluster.network.await_server(index, server).await?;
         // The balancer sees it, and clients come back to it.
@@ -120,6 +125,13 @@ fn text(plan: &Plan<'_>, seen: &Seen, duration: Duration) -> String {
     );
     let longest = seen.longest.as_secs_f64();
     // Writing to a text does not fail.
+    if plan.previous.is_some() {
+        let is_upgrade = |restart: &usize| plan.program(*restart) == plan.cluster.program;
+        let restarts = 0..usize::try_from(plan.restarts).unwrap_or(usize::MAX);
+        let upgrades = restarts.clone().filter(is_upgrade).count();
+        let _ = writeln!(text, "  {:<28} {upgrades:>8}", "upgrades");
+        let _ = writeln!(text, "  {:<28} {:>8}", "downgrades", restarts.len() - upgrades);
+    }
     let _ = writeln!(text, "  {:<28} {:>8}", "requests", seen.requests);
     for (reason, count) in &seen.repeated {
         let _ = writeln!(text, "    {:<26} {count:>8}", format!("repeated: {reason}"));
@@ -142,6 +154,16 @@ async fn probe(server: usize, client: Client, balancer: Arc<Balancer>, stopped: 
             ready.store(is_ready, Ordering::Relaxed);
         }
         sleep(PROBE).await;
+    }
+}
+
+// === impl Plan ===
+
+impl Plan<'_> {
+    /// Returns the program that a server runs after a restart: all are upgraded in turn, then all are downgraded.
+    fn program(&self, restart: usize) -> &Path {
+        let is_upgrade = (restart / self.cluster.servers).is_multiple_of(2);
+        self.previous.filter(|_| !is_upgrade).unwrap_or(self.cluster.program)
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 
 use crate::client::{Client, GUEST_TOKEN, Reply, Request, RequestError, TOKEN};
+use crate::etcd;
 use crate::history::{
     Action, Answer, Asked, Entries, Items, List, PatchForm, Read, Refusal, Version, WRITER, Write,
 };
@@ -335,7 +336,8 @@ fn answer(kind: Kind, object: &str, action: &Action, answered: Result<Reply, Req
         return Answer::Refused { refusal };
     }
     let reason = reply.reason();
-    if reply.status < 500 { Answer::Rejected { reason } } else { Answer::Unknown { reason } }
+    let is_refused = reply.status < 500 || reason.contains(etcd::NO_SPACE);
+    if is_refused { Answer::Rejected { reason } } else { Answer::Unknown { reason } }
 }
 
 /// Returns the state of the object for which it was refused. A Status that names another object says nothing about this one.

@@ -30,8 +30,7 @@ pub enum Failure {
     /// It is unknown whether the request was executed.
     #[error("{0}")]
     Lost(String),
-    /// etcd refuses the request for a reason that an immediate retry does not resolve (full disk, missing
-    /// permission).
+    /// etcd refuses the request for a reason that a retry does not resolve (no space, missing permission).
     #[error("{0}")]
     Refused(String),
 }
@@ -100,6 +99,7 @@ impl From<Failure> for MvccError {
         match failure {
             Failure::TooLarge(text) => Self::TooLarge(text),
             Failure::Overloaded => Self::Overloaded,
+            Failure::Refused(text) => Self::Refused(text.into()),
             other => unavailable(other),
         }
     }

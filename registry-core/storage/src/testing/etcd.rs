@@ -8,6 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use etcd_client::{AlarmAction, AlarmType};
+
 use crate::etcd3::{Etcd3, Etcd3Options};
 
 /// Environment variable with the path of the etcd to run instead of the one on the PATH.
@@ -119,6 +121,14 @@ impl Etcd {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         Err(EtcdError::Silent(self.log_tail()))
+    }
+
+    /// Raises or lifts the alarm of a database that has reached its quota.
+    pub async fn set_no_space(&self, is_raised: bool) -> Result<(), etcd_client::Error> {
+        let client = etcd_client::Client::connect([&self.client_url], None).await?;
+        let action = if is_raised { AlarmAction::Activate } else { AlarmAction::Deactivate };
+        client.maintenance_client().alarm(action, AlarmType::Nospace, None).await?;
+        Ok(())
     }
 
     /// Returns the options to connect to it, without automatic compaction.

@@ -237,6 +237,10 @@ impl PostStartHook for AllocationRepair {
         Some(PERIOD)
     }
 
+    fn holds_readiness(&self) -> bool {
+        true
+    }
+
     async fn run(&self) -> Result<(), StatusError> {
         self.0.repair().await
     }
