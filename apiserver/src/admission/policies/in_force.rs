@@ -2,16 +2,19 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
-use registry_core::api::Object;
+use registry_core::api::{Object, StatusError};
 use registry_core::registry::{
-    Compiled, Informer, InformerChange, InformerHandler, InformerTask, InstalledApi,
+    Compiled, Informer, InformerChange, InformerHandler, InformerTask, InstalledApi, Synced,
 };
 use registry_core::resource::ResourceDescription;
 use registry_core::storage::{Revision, StoredObject};
+
+use crate::admission::{Attributes, SYNC_TIMEOUT, not_ready};
 
 use super::definitions::{Binding, Policy};
 
@@ -29,13 +32,16 @@ pub(super) struct Bound<E, X> {
 pub(super) struct InForce<E, X> {
     policies: Arc<Following<Policy<E>>>,
     bindings: Arc<Following<Binding<X>>>,
-    current: Arc<ArcSwap<Vec<Bound<E, X>>>>,
+    /// `None` before the first lists of both.
+    current: Arc<ArcSwapOption<Vec<Bound<E, X>>>>,
+    synced: [Synced; 2],
     tasks: Mutex<Vec<InformerTask>>,
 }
 
 /// Compiled objects; calls a function after each change.
 struct Following<T> {
     compiled: Compiled<T>,
+    is_listed: AtomicBool,
     changed: Mutex<Option<Changed>>,
 }
 
@@ -60,19 +66,32 @@ impl<E: Send + Sync + 'static, X: Send + Sync + 'static> InForce<E, X> {
         let bindings = Arc::new(Following::new(Compiled::new(binding_store.clone(), move |object| {
             Some(compile(&object))
         })));
-        let tasks = vec![
-            Informer::new(policy_store, policies.clone()).gathering(GATHER).into_task(),
-            Informer::new(binding_store, bindings.clone()).gathering(GATHER).into_task(),
-        ];
-        let current = Arc::new(ArcSwap::default());
-        let in_force = Self { policies, bindings, current, tasks: Mutex::new(tasks) };
+        let policy_informer = Informer::new(policy_store, policies.clone()).gathering(GATHER);
+        let binding_informer = Informer::new(binding_store, bindings.clone()).gathering(GATHER);
+        let synced = [policy_informer.synced(), binding_informer.synced()];
+        let tasks = vec![policy_informer.into_task(), binding_informer.into_task()];
+        let current = Arc::new(ArcSwapOption::empty());
+        let in_force = Self { policies, bindings, current, synced, tasks: Mutex::new(tasks) };
         in_force.rebuild_on_changes();
         Some(in_force)
     }
 
-    /// Returns the bound policies at this moment.
-    pub(super) fn current(&self) -> arc_swap::Guard<Arc<Vec<Bound<E, X>>>> {
-        self.current.load()
+    /// Returns the bound policies at this moment; `None` if there are none. Waits for the first lists of policies and bindings.
+    ///
+    /// # Errors
+    /// 403 if they are not known yet, and do not become known in time.
+    pub(super) async fn current(
+        &self,
+        attributes: &Attributes<'_>,
+    ) -> Result<Option<Arc<Vec<Bound<E, X>>>>, StatusError> {
+        if let Some(current) = &*self.current.load() {
+            return Ok((!current.is_empty()).then(|| current.clone()));
+        }
+        let [policies, bindings] = &self.synced;
+        let synced = async { tokio::join!(policies.wait(), bindings.wait()) };
+        let _ = tokio::time::timeout(SYNC_TIMEOUT, synced).await;
+        let current = self.current.load_full().ok_or_else(|| not_ready(attributes))?;
+        Ok((!current.is_empty()).then_some(current))
     }
 
     /// Returns the informers, the first time it is called.
@@ -93,7 +112,11 @@ impl<E: Send + Sync + 'static, X: Send + Sync + 'static> InForce<E, X> {
                     return;
                 };
                 let _one_at_a_time = under_way.lock();
-                current.store(Arc::new(bound(&policies.compiled.all(), &bindings.compiled.all())));
+                // A policy without the bindings that are not listed yet would not be enforced.
+                if policies.is_listed() && bindings.is_listed() {
+                    let bound = bound(&policies.compiled.all(), &bindings.compiled.all());
+                    current.store(Some(Arc::new(bound)));
+                }
             })
         };
         self.policies.call(rebuild());
@@ -118,7 +141,18 @@ fn bound<E, X>(policies: &[Arc<Policy<E>>], bindings: &[Arc<Binding<X>>]) -> Vec
 
 impl<T> Following<T> {
     fn new(compiled: Compiled<T>) -> Self {
-        Self { compiled, changed: Mutex::new(None) }
+        Self { compiled, is_listed: AtomicBool::new(false), changed: Mutex::new(None) }
+    }
+
+    /// Whether the first list was handled.
+    fn is_listed(&self) -> bool {
+        self.is_listed.load(Ordering::SeqCst)
+    }
+
+    fn tell(&self) {
+        if let Some(changed) = &*self.changed.lock() {
+            changed();
+        }
     }
 
     fn call(&self, changed: Changed) {
@@ -137,12 +171,109 @@ impl<T: Send + Sync + 'static> InformerHandler for Following<T> {
 
     fn publish(&self) {
         self.compiled.publish();
-        if let Some(changed) = &*self.changed.lock() {
-            changed();
+        if self.is_listed() {
+            self.tell();
         }
     }
 
     fn reached(&self, revision: Revision) {
         self.compiled.reached(revision);
+        if !self.is_listed.swap(true, Ordering::SeqCst) {
+            self.tell();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use registry_core::admission::Operation;
+    use registry_core::api::{CreateOptions, GroupVersionKind, GroupVersionResource};
+    use registry_core::registry::OpenStorage;
+    use registry_core::resource::Versions;
+    use registry_core::rest::{AdmitAll, Creater as _};
+    use registry_core::storage::embedded::Embedded;
+    use registry_core::storage::transform::Identity;
+    use registry_core::storage::versioned::VersionedStore;
+    use registry_core::storage::{Interface, StorageError};
+    use registry_core::{RequestContext, Resource as _};
+    use resources::api::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies;
+    use resources::api::admissionregistration::validatingadmissionpolicybindings::ValidatingAdmissionPolicyBindings;
+    use serde_json::json;
+
+    use super::*;
+
+    struct InMemory(Arc<Embedded>);
+
+    impl OpenStorage for InMemory {
+        fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
+            Ok(Arc::new(VersionedStore::new(self.0.clone(), Arc::new(Identity), versions.clone())))
+        }
+
+        fn prefix(&self) -> &'static str {
+            "/registry"
+        }
+    }
+
+    /// Returns a bound policy whose informers do not run yet.
+    async fn one_bound() -> InForce<(), ()> {
+        let storage = InMemory(Embedded::in_memory());
+        let served = |plural: &str| plural.starts_with("validatingadmissionpolic");
+        let installed =
+            resources::STORAGE_MAP.install(&storage, &|resource| served(resource.plural)).unwrap();
+        let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["*"]});
+        let policy = json!({
+            "metadata": {"name": "p"},
+            "spec": {"matchConstraints": {"resourceRules": [rule]}, "validations": [{"expression": "false"}]},
+        });
+        let binding = json!({
+            "metadata": {"name": "b"}, "spec": {"policyName": "p", "validationActions": ["Deny"]},
+        });
+        for (kind, object) in
+            [(ValidatingAdmissionPolicies::TYPE, policy), (ValidatingAdmissionPolicyBindings::TYPE, binding)]
+        {
+            let object = Object::from_value(object).unwrap();
+            let store = installed.store(kind).unwrap();
+            let context = RequestContext::system("");
+            store.create(&context, object.into(), &AdmitAll, &CreateOptions::default()).await.unwrap();
+        }
+        InForce::new(
+            &installed,
+            (ValidatingAdmissionPolicies::TYPE, |object| Policy::new(object, |_, _| ())),
+            (ValidatingAdmissionPolicyBindings::TYPE, |object| Binding::new(object, ())),
+        )
+        .unwrap()
+    }
+
+    /// A server that has just started, and was asked for a write before it had read its policies, let the write through.
+    #[tokio::test]
+    async fn writes_wait_until_policies_and_bindings_are_known() {
+        let resource = GroupVersionResource { group: "", version: "v1", resource: "configmaps" };
+        let kind = GroupVersionKind { group: "", version: "v1", kind: "ConfigMap" };
+        let attributes = Attributes::new(Operation::Create, resource, kind, "a");
+        for is_first_the_policies in [true, false] {
+            let in_force = one_bound().await;
+            let mut informers = in_force.informers();
+            if !is_first_the_policies {
+                informers.reverse();
+            }
+            let mut write = std::pin::pin!(in_force.current(&attributes));
+            for informer in informers {
+                assert!(futures::poll!(write.as_mut()).is_pending(), "not all are known");
+                let synced = informer.synced();
+                tokio::spawn(informer.run());
+                assert!(synced.wait().await);
+            }
+            assert_eq!(write.await.unwrap().map(|bound| bound.len()), Some(1));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn writes_are_refused_while_policies_stay_unknown() {
+        let resource = GroupVersionResource { group: "", version: "v1", resource: "configmaps" };
+        let kind = GroupVersionKind { group: "", version: "v1", kind: "ConfigMap" };
+        let attributes = Attributes::new(Operation::Create, resource, kind, "a");
+        let in_force = one_bound().await;
+        let refused = in_force.current(&attributes).await.err().unwrap();
+        assert_eq!(refused.message, r#"configmaps "a" is forbidden: not yet ready to handle request"#);
     }
 }

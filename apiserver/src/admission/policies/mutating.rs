@@ -239,12 +239,10 @@ impl AdmissionPlugin for MutatingPolicies {
 impl MutatingAdmission for MutatingPolicies {
     async fn admit(&self, context: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
         let ObjectWriteMut { attributes, object, old } = write;
-        let in_force = self.in_force.current();
-        if in_force.is_empty() || attributes.operation == Operation::Delete || is_excluded(attributes) {
+        if attributes.operation == Operation::Delete || is_excluded(attributes) {
             return Ok(());
         }
-        // Policies may change while this write waits.
-        let in_force = Arc::clone(&in_force);
+        let Some(in_force) = self.in_force.current(attributes).await? else { return Ok(()) };
         let write = Write::new(context, attributes, &self.access);
         let mut refusals = Refusals::default();
         let invocations = self.invocations(&in_force, &write, object.as_deref(), old, &mut refusals).await;

@@ -215,12 +215,10 @@ impl AdmissionPlugin for ValidatingPolicies {
 impl ValidatingAdmission for ValidatingPolicies {
     async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
         let ObjectWrite { attributes, object, old } = write;
-        let in_force = self.in_force.current();
-        if in_force.is_empty() || is_excluded(attributes) {
+        if is_excluded(attributes) {
             return Ok(());
         }
-        // Policies may change while this write waits.
-        let in_force = Arc::clone(&in_force);
+        let Some(in_force) = self.in_force.current(attributes).await? else { return Ok(()) };
         let write = Write::new(context, attributes, &self.access);
         let metrics = &self.metrics;
         let mut decisions = Decisions { write, metrics, object, old, denied: None, namespace: None };

@@ -20,14 +20,12 @@ use registry_core::rest::webhook::{WebhookClientConfig, WebhookTarget};
 use registry_core::storage::{Revision, StoredObject};
 use serde_json::Value;
 
-use crate::admission::Attributes;
 use crate::admission::conditions::MatchConditions;
 use crate::admission::matching::MatchCriteria;
+use crate::admission::{Attributes, SYNC_TIMEOUT, not_ready};
 
 use super::review::ReviewVersion;
 
-/// Maximum time for which a write waits for the first list of configurations.
-const SYNC_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time after a write of a configuration through this server during which configurations are read instead of followed.
 const DOUBT: Duration = Duration::from_secs(2);
 /// The timeout of webhooks that have none, in seconds.
@@ -144,10 +142,7 @@ impl Configurations {
     /// Waits for the first list of configurations.
     async fn first(&self, attributes: &Attributes<'_>) -> Result<WebhookList, StatusError> {
         let _ = tokio::time::timeout(SYNC_TIMEOUT, self.synced.wait()).await;
-        let known = self.webhooks.known.load_full().ok_or_else(|| {
-            let why = "not yet ready to handle request";
-            StatusError::forbidden(attributes.resource.group_resource(), attributes.name, why)
-        })?;
+        let known = self.webhooks.known.load_full().ok_or_else(|| not_ready(attributes))?;
         Ok(known.all.clone())
     }
 
