@@ -8,8 +8,8 @@
 //! and a call carries no credentials of the server but those that its operator configured for that host. Services are subject to the rules of the proxy: they are not at
 //! addresses of this machine, unless `--allow-loopback-backends` says so. Redirects are never followed.
 //!
-//! Every call is bounded in time, by the size of the answer, and by the number of calls of one webhook at once. Nothing of a
-//! failure is kept.
+//! Every call is bounded in time, by the size of the answer, and by the number of calls of one webhook that one user causes at
+//! once. Nothing of a failure is kept.
 //!
 //! Kubernetes concept: `ClientManager` in `k8s.io/apiserver/pkg/util/webhook`.
 
@@ -127,7 +127,7 @@ impl WebhookCaller for Webhooks {
             WebhookError::Unanswered { url, source: reason.into() }
         })?;
         match client {
-            Callee::Webhook(client) => client.call(call.body, call.timeout, call.max_answer_bytes).await,
+            Callee::Webhook(client) => client.call(call).await,
             Callee::Service(client) => {
                 let bounds = Bounds { timeout: call.timeout, max_answer_bytes: call.max_answer_bytes };
                 client.post(call.body, bounds).await.map_err(|failure| WebhookError::Service(failure.into()))

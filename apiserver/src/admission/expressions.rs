@@ -198,9 +198,9 @@ impl<'a> Write<'a> {
         request.insert("operation".to_owned(), attributes.operation.as_str().into());
         request.insert("userInfo".to_owned(), self.user_value());
         request.insert("dryRun".to_owned(), attributes.dry_run.is_on().into());
-        if let Some(options) = attributes.options.to_value(attributes.operation) {
-            request.insert("options".to_owned(), options);
-        }
+        // Null for a connection, which has none, as in Kubernetes.
+        let options = attributes.options.to_value(attributes.operation).unwrap_or_default();
+        request.insert("options".to_owned(), options);
         Value::Object(request)
     }
 

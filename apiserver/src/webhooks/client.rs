@@ -16,7 +16,7 @@ use http::header::{HOST, USER_AGENT};
 use http::{HeaderValue, Request, Response, StatusCode, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use registry_core::rest::webhook::{WebhookClientConfig, WebhookError, WebhookTarget};
+use registry_core::rest::webhook::{WebhookCall, WebhookClientConfig, WebhookError, WebhookTarget};
 use registry_core::stage;
 use request_info::decode_bytes;
 use tokio::sync::Semaphore;
@@ -24,11 +24,13 @@ use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
 use super::UnusableWebhook;
+use crate::shares::Holders;
 use crate::telemetry::{self, TRACEPARENT};
 use crate::version::SERVER_VERSION;
 
-/// Maximum number of calls of one webhook at once. Others wait for their turn, within their time.
-const MAX_CALLS: usize = 64;
+/// Maximum number of calls of one webhook that one user causes at once: a webhook that writes what it is called for does not
+/// call itself without end, and nobody waits for the calls of others. Further calls wait for their turn, within their time.
+const MAX_CALLS: usize = 256;
 /// Maximum time to connect: that of a whole call.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// As in Kubernetes: calls over HTTP/2 would all go to one of the endpoints of a service.
@@ -47,15 +49,19 @@ pub(super) struct Client {
     /// The value of `Host`.
     host: HeaderValue,
     connections: clients::Client,
-    calls: Semaphore,
+    /// The calls by user.
+    calls: Holders<String, Calls>,
     /// Whether the log says that the webhook's address is not allowed.
     has_logged_refusal: AtomicBool,
 }
 
+/// The calls of one user.
+struct Calls(Semaphore);
+
 /// Reasons for which there is no answer in time.
 #[derive(Debug, thiserror::Error)]
 enum NoAnswer {
-    #[error("there are {} calls of this webhook already, and none ended in time", MAX_CALLS)]
+    #[error("this user has {} calls of this webhook already, and none ended in time", MAX_CALLS)]
     Busy,
     #[error("context deadline exceeded (Client.Timeout {0})")]
     Late(&'static str),
@@ -110,6 +116,14 @@ fn requested_path(path: &str) -> String {
     encoded
 }
 
+// === impl Calls ===
+
+impl Default for Calls {
+    fn default() -> Self {
+        Self(Semaphore::new(MAX_CALLS))
+    }
+}
+
 // === impl Client ===
 
 impl Client {
@@ -148,7 +162,7 @@ impl Client {
             host: HeaderValue::from_str(authority)?,
             url: format!("https://{authority}{}", requested_path(uri.path())),
             connections: clients::Client::connecting(settings, connector, &PROTOCOLS)?,
-            calls: Semaphore::new(MAX_CALLS),
+            calls: Holders::default(),
             has_logged_refusal: AtomicBool::new(false),
         })
     }
@@ -157,18 +171,19 @@ impl Client {
     ///
     /// # Errors
     /// Fails if there is no answer of success in time that is small enough.
-    pub(super) async fn call(
-        &self,
-        body: Bytes,
-        timeout: Duration,
-        max_answer_bytes: usize,
-    ) -> Result<Bytes, WebhookError> {
+    pub(super) async fn call(&self, call: WebhookCall<'_>) -> Result<Bytes, WebhookError> {
+        let WebhookCall { user, body, timeout, max_answer_bytes, .. } = call;
         let deadline = Instant::now() + timeout;
         // Rounded up, so that it is never 0.
         let query = format!("timeout={}s", timeout.saturating_add(ALMOST_A_SECOND).as_secs());
         let failed = |source| WebhookError::Unanswered { url: format!("{}?{query}", self.url), source };
-        let Ok(Ok(_permit)) = timeout_at(deadline, self.calls.acquire()).await else {
-            return Err(failed(NoAnswer::Busy.into()));
+        let calls = user.map(|user| self.calls.hold(user));
+        let _permit = match calls.as_deref() {
+            Some(Calls(permits)) => match timeout_at(deadline, permits.acquire()).await {
+                Ok(Ok(permit)) => Some(permit),
+                _ => return Err(failed(NoAnswer::Busy.into())),
+            },
+            None => None,
         };
         let late = |doing| failed(NoAnswer::Late(doing).into());
         let Ok(answered) = timeout_at(deadline, self.answer(&query, &body))

@@ -44,6 +44,9 @@ pub enum WebhookTarget {
 pub struct WebhookCall<'a> {
     /// The webhook.
     pub config: &'a WebhookClientConfig,
+    /// The user whose request needs the call: each has a number of calls of one webhook at once. `None`: calls that are not
+    /// counted, because whoever makes them bounds them.
+    pub user: Option<&'a str>,
     /// The body of the request.
     pub body: Bytes,
     /// Maximum time for the whole call. The webhook receives it as the query parameter `timeout`.

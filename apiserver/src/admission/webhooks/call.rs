@@ -96,6 +96,7 @@ impl Call<'_> {
         })?;
         let call = WebhookCall {
             config,
+            user: Some(&write.context.user.name),
             max_answer_bytes: ANSWER_BYTES.saturating_add(body.len().saturating_mul(ANSWER_FACTOR)),
             body,
             timeout: webhook.timeout.min(time_left(write.context)),

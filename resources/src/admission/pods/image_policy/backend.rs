@@ -65,6 +65,7 @@ impl Backend {
         loop {
             let call = WebhookCall {
                 config: &self.settings.webhook,
+                user: None,
                 body: body.clone(),
                 timeout: TIMEOUT,
                 max_answer_bytes: MAX_ANSWER_BYTES,

@@ -87,6 +87,8 @@ impl WebhookConverter {
         let body = review.request(sent, api_version);
         let call = WebhookCall {
             config: &self.webhook.client,
+            // Conversions are bounded by the requests that need them.
+            user: None,
             max_answer_bytes: ANSWER_BYTES + body.len().saturating_mul(ANSWER_FACTOR),
             body,
             timeout: TIMEOUT,
