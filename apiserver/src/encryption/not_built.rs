@@ -20,6 +20,7 @@ pub struct EncryptionError;
 
 /// The parameters of clients of key management services.
 #[derive(Default)]
+#[expect(dead_code, reason = "a configuration is refused before a service is called")]
 pub(crate) struct Services {
     pub(crate) kms_v1: bool,
     pub(crate) metrics: TransformMetrics,
