@@ -16,7 +16,7 @@ use super::{FieldManager, MANAGED_FIELDS};
 impl FieldManager<'_> {
     /// Records in `managedFields` of the new object, with the time `now`, that `manager` changed the fields that differ
     /// from the live object (`None` if the object is created). `managedFields` in the new object is treated as the
-    /// client's request: entries replace the stored ones, an empty list (preserved by [`keep_reset`]) resets them.
+    /// client's request: entries replace the stored ones, an empty list (preserved by `keep_reset`) resets them.
     ///
     /// An object whose managers are reset has none until it is applied.
     ///
