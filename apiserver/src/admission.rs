@@ -4,8 +4,10 @@
 //! Kubernetes concept:
 //! [admission control](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwapOption;
 use registry_core::api::StatusError;
 
 mod conditions;
@@ -13,6 +15,8 @@ mod expressions;
 mod lifecycle;
 mod matching;
 mod policies;
+#[cfg(test)]
+mod testing;
 pub(crate) mod webhooks;
 
 pub use lifecycle::NamespaceLifecycle;
@@ -27,8 +31,18 @@ pub use registry_core::admission::{
 /// Maximum time for which a write waits for the first lists of policies, bindings or configurations of webhooks.
 const SYNC_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Returns the refusal of a write whose plug-in does not know its policies, bindings or configurations yet.
-fn not_ready(attributes: &Attributes<'_>) -> StatusError {
-    let why = "not yet ready to handle request";
-    StatusError::forbidden(attributes.resource.group_resource(), attributes.name, why)
+/// Waits until informers have `synced`, and returns what they have made known.
+///
+/// # Errors
+/// 403 if it does not become known in time.
+async fn first_known<T>(
+    known: &ArcSwapOption<T>,
+    synced: impl Future,
+    attributes: &Attributes<'_>,
+) -> Result<Arc<T>, StatusError> {
+    let _ = tokio::time::timeout(SYNC_TIMEOUT, synced).await;
+    known.load_full().ok_or_else(|| {
+        let why = "not yet ready to handle request";
+        StatusError::forbidden(attributes.resource.group_resource(), attributes.name, why)
+    })
 }

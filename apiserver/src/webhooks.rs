@@ -5,8 +5,9 @@
 //! | `client` | the connections to one webhook, and a call |
 //!
 //! As in Kubernetes, a URL may name any host, this machine included: only administrators of the cluster register webhooks,
-//! and a call carries no credentials of the server but those that its operator configured for that host. Services are subject to the rules of the proxy: they are not at
-//! addresses of this machine, unless `--allow-loopback-backends` says so. Redirects are never followed.
+//! and a call carries no credentials of the server but those that its operator configured for that host. Services are subject to
+//! the rules of the proxy: they are not at addresses of this machine, unless `--allow-loopback-backends` says so. Redirects are
+//! never followed.
 //!
 //! Every call is bounded in time, by the size of the answer, and by the number of calls of one webhook that one user causes at
 //! once. Nothing of a failure is kept.

@@ -199,7 +199,7 @@ impl<'a> Write<'a> {
         request.insert("userInfo".to_owned(), self.user_value());
         request.insert("dryRun".to_owned(), attributes.dry_run.is_on().into());
         // Null for a connection, which has none, as in Kubernetes.
-        let options = attributes.options.to_value(attributes.operation).unwrap_or_default();
+        let options = attributes.options.to_value(attributes.operation).unwrap_or(Value::Null);
         request.insert("options".to_owned(), options);
         Value::Object(request)
     }

@@ -17,8 +17,10 @@ const FAILURE_TTL: Duration = Duration::from_secs(3);
 /// A service.
 #[derive(Clone)]
 pub(super) enum Service {
-    First(Arc<KmsV1>),
-    Second(Arc<Kms>),
+    /// Of version 1.
+    V1(Arc<KmsV1>),
+    /// Of version 2.
+    V2(Arc<Kms>),
 }
 
 /// A service with the result of its last check.
@@ -49,7 +51,7 @@ impl Probe {
 
     /// Whether the service has to be checked regularly, because the key of writes depends on its state.
     pub(super) const fn needs_checks(&self) -> bool {
-        matches!(self.service, Service::Second(_))
+        matches!(self.service, Service::V2(_))
     }
 
     /// Checks the service, unless this was done just before.
@@ -62,8 +64,8 @@ impl Probe {
             }
         }
         let checked = match &self.service {
-            Service::First(service) => service.check().await,
-            Service::Second(service) => service.check().await,
+            Service::V1(service) => service.check().await,
+            Service::V2(service) => service.check().await,
         };
         let failure = checked.err().map(Arc::new);
         *last = Some(Checked { at: Instant::now(), failure: failure.clone() });

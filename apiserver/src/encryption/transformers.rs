@@ -186,8 +186,8 @@ fn transformer(
         probes.push(service.clone());
         let prefix = format!("k8s:enc:kms:{}:{}:", configuration.api_version, configuration.name);
         let transformer: Arc<dyn Transformer> = match service {
-            Service::First(service) => service,
-            Service::Second(service) => service,
+            Service::V1(service) => service,
+            Service::V2(service) => service,
         };
         return Ok(PrefixTransformer { prefix, transformer });
     }
@@ -221,7 +221,7 @@ impl Services {
             |source| ProviderError::KmsEndpoint { version: api_version.clone(), name: name.clone(), source };
         if api_version == "v2" {
             let client = KmsClient::new(endpoint, *timeout, self.metrics.clone()).map_err(unusable)?;
-            return Ok(Service::Second(Arc::new(Kms::new(name.as_str(), Arc::new(client)))));
+            return Ok(Service::V2(Arc::new(Kms::new(name.as_str(), Arc::new(client)))));
         }
         if !self.kms_v1 {
             return Err(ProviderError::KmsV1);
@@ -234,6 +234,6 @@ impl Services {
         // A negative size: no keys are kept.
         let kept_keys = usize::try_from(cache_size.unwrap_or(DEFAULT_CACHE_SIZE)).ok();
         let kept_keys = kept_keys.and_then(NonZeroUsize::new);
-        Ok(Service::First(Arc::new(KmsV1::new(name.as_str(), Arc::new(client), kept_keys))))
+        Ok(Service::V1(Arc::new(KmsV1::new(name.as_str(), Arc::new(client), kept_keys))))
     }
 }

@@ -132,8 +132,8 @@ impl Cacher {
         Ok(caught_up)
     }
 
-    /// Returns a snapshot with the newest state of an object; `None` sends the read to the store.
-    /// It also does while it is not confirmed that the stored values can be read.
+    /// Returns a snapshot with the newest state of an object. `None` sends the read to the store, also while it is not confirmed
+    /// that the stored values can be read.
     ///
     /// A store that knows the newest revision of each key, as the embedded one does, needs no progress of the whole cache: the
     /// cached state is the newest if it has that revision.

@@ -272,7 +272,7 @@ async fn an_etcd_without_space_refuses_writes_in_its_own_words_until_the_alarm_i
     }
     assert!(engine.get(PREFIX).await.unwrap().key_value.is_some());
     assert_eq!(engine.health().await, Ok(()), "reads are answered");
-    // What gives space back is allowed.
+    // etcd still takes deletions, because they free space.
     assert!(matches!(engine.delete_if(PREFIX, first).await.unwrap(), Committed::At(_)));
     etcd.set_no_space(false).await.unwrap();
     assert!(matches!(engine.put_if(PREFIX, 0, Bytes::new(), None).await.unwrap(), Committed::At(_)));

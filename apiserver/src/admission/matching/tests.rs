@@ -5,17 +5,13 @@ use std::sync::Arc;
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, GroupVersionKind, GroupVersionResource, Object, StatusError};
 use registry_core::context::Budget;
-use registry_core::registry::{InstalledApi, OpenStorage};
-use registry_core::resource::{Resource as _, Versions};
+use registry_core::resource::Resource as _;
 use registry_core::rest::{AdmitAll, Creater as _};
-use registry_core::storage::embedded::Embedded;
-use registry_core::storage::transform::Identity;
-use registry_core::storage::versioned::VersionedStore;
-use registry_core::storage::{Interface, StorageError};
 use resources::api::core::namespaces::Namespaces;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::admission::testing::installed;
 use crate::admission::{Attributes, Operation};
 use crate::handlers::{Api, ApiParts};
 
@@ -32,18 +28,6 @@ const fn resource(
     resource: &'static str,
 ) -> GroupVersionResource {
     GroupVersionResource { group, version, resource }
-}
-
-struct InMemory(Arc<Embedded>);
-
-impl OpenStorage for InMemory {
-    fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
-        Ok(Arc::new(VersionedStore::new(self.0.clone(), Arc::new(Identity), versions.clone())))
-    }
-
-    fn prefix(&self) -> &'static str {
-        "/registry"
-    }
 }
 
 /// The matcher over resources with the namespaces `plain` and `labelled` (`team=a`).
@@ -64,10 +48,8 @@ struct Write {
 
 impl Fixture {
     async fn new() -> Self {
-        let storage = InMemory(Embedded::in_memory());
-        let served = ["namespaces", "nodes", "pods", "horizontalpodautoscalers"];
-        let installed: InstalledApi =
-            resources::STORAGE_MAP.install(&storage, &|resource| served.contains(&resource.plural)).unwrap();
+        let installed =
+            installed(|plural| ["namespaces", "nodes", "pods", "horizontalpodautoscalers"].contains(&plural));
         let store = installed.store(Namespaces::TYPE).unwrap();
         for (name, labels) in [("plain", json!({})), ("labelled", json!({"team": "a"}))] {
             let namespace = object(json!({"metadata": {"name": name, "labels": labels}}));

@@ -14,7 +14,7 @@ use registry_core::registry::{
 use registry_core::resource::ResourceDescription;
 use registry_core::storage::{Revision, StoredObject};
 
-use crate::admission::{Attributes, SYNC_TIMEOUT, not_ready};
+use crate::admission::{Attributes, first_known};
 
 use super::definitions::{Binding, Policy};
 
@@ -89,8 +89,7 @@ impl<E: Send + Sync + 'static, X: Send + Sync + 'static> InForce<E, X> {
         }
         let [policies, bindings] = &self.synced;
         let synced = async { tokio::join!(policies.wait(), bindings.wait()) };
-        let _ = tokio::time::timeout(SYNC_TIMEOUT, synced).await;
-        let current = self.current.load_full().ok_or_else(|| not_ready(attributes))?;
+        let current = first_known(&self.current, synced, attributes).await?;
         Ok((!current.is_empty()).then_some(current))
     }
 
@@ -186,40 +185,20 @@ impl<T: Send + Sync + 'static> InformerHandler for Following<T> {
 
 #[cfg(test)]
 mod tests {
-    use registry_core::admission::Operation;
-    use registry_core::api::{CreateOptions, GroupVersionKind, GroupVersionResource};
-    use registry_core::registry::OpenStorage;
-    use registry_core::resource::Versions;
+    use registry_core::api::CreateOptions;
     use registry_core::rest::{AdmitAll, Creater as _};
-    use registry_core::storage::embedded::Embedded;
-    use registry_core::storage::transform::Identity;
-    use registry_core::storage::versioned::VersionedStore;
-    use registry_core::storage::{Interface, StorageError};
     use registry_core::{RequestContext, Resource as _};
     use resources::api::admissionregistration::validatingadmissionpolicies::ValidatingAdmissionPolicies;
     use resources::api::admissionregistration::validatingadmissionpolicybindings::ValidatingAdmissionPolicyBindings;
     use serde_json::json;
 
+    use crate::admission::testing::{creation, installed};
+
     use super::*;
-
-    struct InMemory(Arc<Embedded>);
-
-    impl OpenStorage for InMemory {
-        fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
-            Ok(Arc::new(VersionedStore::new(self.0.clone(), Arc::new(Identity), versions.clone())))
-        }
-
-        fn prefix(&self) -> &'static str {
-            "/registry"
-        }
-    }
 
     /// Returns a bound policy whose informers do not run yet.
     async fn one_bound() -> InForce<(), ()> {
-        let storage = InMemory(Embedded::in_memory());
-        let served = |plural: &str| plural.starts_with("validatingadmissionpolic");
-        let installed =
-            resources::STORAGE_MAP.install(&storage, &|resource| served(resource.plural)).unwrap();
+        let installed = installed(|plural| plural.starts_with("validatingadmissionpolic"));
         let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "resources": ["configmaps"], "operations": ["*"]});
         let policy = json!({
             "metadata": {"name": "p"},
@@ -247,9 +226,7 @@ mod tests {
     /// A server that has just started, and was asked for a write before it had read its policies, let the write through.
     #[tokio::test]
     async fn writes_wait_until_policies_and_bindings_are_known() {
-        let resource = GroupVersionResource { group: "", version: "v1", resource: "configmaps" };
-        let kind = GroupVersionKind { group: "", version: "v1", kind: "ConfigMap" };
-        let attributes = Attributes::new(Operation::Create, resource, kind, "a");
+        let attributes = creation();
         for is_first_the_policies in [true, false] {
             let in_force = one_bound().await;
             let mut informers = in_force.informers();
@@ -269,9 +246,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn writes_are_refused_while_policies_stay_unknown() {
-        let resource = GroupVersionResource { group: "", version: "v1", resource: "configmaps" };
-        let kind = GroupVersionKind { group: "", version: "v1", kind: "ConfigMap" };
-        let attributes = Attributes::new(Operation::Create, resource, kind, "a");
+        let attributes = creation();
         let in_force = one_bound().await;
         let refused = in_force.current(&attributes).await.err().unwrap();
         assert_eq!(refused.message, r#"configmaps "a" is forbidden: not yet ready to handle request"#);

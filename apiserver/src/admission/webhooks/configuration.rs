@@ -22,7 +22,7 @@ use serde_json::Value;
 
 use crate::admission::conditions::MatchConditions;
 use crate::admission::matching::MatchCriteria;
-use crate::admission::{Attributes, SYNC_TIMEOUT, not_ready};
+use crate::admission::{Attributes, first_known};
 
 use super::review::ReviewVersion;
 
@@ -141,8 +141,7 @@ impl Configurations {
 
     /// Waits for the first list of configurations.
     async fn first(&self, attributes: &Attributes<'_>) -> Result<WebhookList, StatusError> {
-        let _ = tokio::time::timeout(SYNC_TIMEOUT, self.synced.wait()).await;
-        let known = self.webhooks.known.load_full().ok_or_else(|| not_ready(attributes))?;
+        let known = first_known(&self.webhooks.known, self.synced.wait(), attributes).await?;
         Ok(known.all.clone())
     }
 

@@ -9,33 +9,17 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use registry_core::RequestContext;
 use registry_core::admission::{AdmissionPlugin as _, MutatingAdmission as _};
-use registry_core::api::{CreateOptions, GroupVersionKind, GroupVersionResource, Object};
+use registry_core::api::{CreateOptions, Object};
 use registry_core::context::{AuditLevel, AuditRecord, Budget};
-use registry_core::registry::{OpenStorage, Services};
-use registry_core::resource::Versions;
+use registry_core::registry::Services;
 use registry_core::rest::webhook::{WebhookCall, WebhookError};
 use registry_core::rest::{AdmitAll, Creater as _};
-use registry_core::storage::embedded::Embedded;
-use registry_core::storage::transform::Identity;
-use registry_core::storage::versioned::VersionedStore;
-use registry_core::storage::{Interface, StorageError};
 use serde_json::{Value, json};
 
-use crate::admission::{Attributes, ObjectWriteMut, Operation};
+use crate::admission::ObjectWriteMut;
+use crate::admission::testing::{creation, installed};
 
 use super::*;
-
-struct InMemory(Arc<Embedded>);
-
-impl OpenStorage for InMemory {
-    fn open(&self, versions: &Arc<Versions>) -> Result<Arc<dyn Interface>, StorageError> {
-        Ok(Arc::new(VersionedStore::new(self.0.clone(), Arc::new(Identity), versions.clone())))
-    }
-
-    fn prefix(&self) -> &'static str {
-        "/registry"
-    }
-}
 
 /// Answers every call with this response, or not at all.
 struct Answering(Mutex<Option<Value>>);
@@ -55,9 +39,7 @@ impl WebhookCaller for Answering {
 
 /// A plug-in with these configured webhooks, whose informer runs.
 async fn mutating(webhooks: Value, answer: Option<Value>) -> MutatingAdmissionWebhook {
-    let storage = InMemory(Embedded::in_memory());
-    let served = |plural: &str| matches!(plural, "mutatingwebhookconfigurations" | "namespaces");
-    let installed = resources::STORAGE_MAP.install(&storage, &|resource| served(resource.plural)).unwrap();
+    let installed = installed(|plural| matches!(plural, "mutatingwebhookconfigurations" | "namespaces"));
     let store = installed.store(MutatingWebhookConfigurations::TYPE).unwrap();
     let configuration = json!({"metadata": {"name": "c"}, "webhooks": webhooks});
     let configuration = Object::from_value(configuration).unwrap();
@@ -87,12 +69,6 @@ fn webhook(policy: &str) -> Value {
     }])
 }
 
-fn attributes() -> Attributes<'static> {
-    let resource = GroupVersionResource { group: "", version: "v1", resource: "configmaps" };
-    let kind = GroupVersionKind { group: "", version: "v1", kind: "ConfigMap" };
-    Attributes::new(Operation::Create, resource, kind, "a")
-}
-
 fn object() -> Object {
     Object::from_value(json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})).unwrap()
 }
@@ -102,7 +78,7 @@ async fn annotations(plugin: &MutatingAdmissionWebhook, level: AuditLevel) -> Ve
     let record = Arc::new(AuditRecord::new(level, false));
     let mut context = RequestContext::system("default");
     context.audit = Some(record.clone());
-    plugin.admit(&context, ObjectWriteMut::new(&attributes(), Some(&mut object()), None)).await.unwrap();
+    plugin.admit(&context, ObjectWriteMut::new(&creation(), Some(&mut object()), None)).await.unwrap();
     let owned = |(key, value): (Cow<'static, str>, Cow<'static, str>)| (key.into_owned(), value.into_owned());
     record.take().annotations.into_iter().map(owned).collect()
 }
@@ -146,7 +122,7 @@ async fn a_client_that_does_not_wait_any_more_gets_a_timeout() {
     let mut context = RequestContext::system("default");
     context.budget = Budget::until(Some(Instant::now()));
     let failure = plugin
-        .admit(&context, ObjectWriteMut::new(&attributes(), Some(&mut object()), None))
+        .admit(&context, ObjectWriteMut::new(&creation(), Some(&mut object()), None))
         .await
         .unwrap_err();
     assert_eq!(failure.message, "Timeout: request did not complete within requested timeout");

@@ -65,6 +65,7 @@ impl Backend {
         loop {
             let call = WebhookCall {
                 config: &self.settings.webhook,
+                // A service of its own, whose client bounds its calls.
                 user: None,
                 body: body.clone(),
                 timeout: TIMEOUT,
