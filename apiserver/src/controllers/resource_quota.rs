@@ -1,7 +1,8 @@
 //! `resourcequota-controller`: counts what quotas limit.
 //!
 //! Admission charges a quota before the write. What a write is charged that fails, and what a deletion or an update gives
-//! back, is found by counting again after every change in a namespace that has quotas.
+//! back, is found by counting again after every change in a namespace that has quotas. [`QuotaHistory`] decides which usage
+//! belongs to writes that are still under way.
 //!
 //! Kubernetes concept: `pkg/controller/resourcequota`, which counts again after deletions and every five minutes.
 
@@ -12,7 +13,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 use registry_core::api::Object;
 use registry_core::registry::Store;
-use resources::admission::QuotaUsage;
+use resources::admission::{QuotaHistory, QuotaTotals, QuotaUsage};
 use serde_json::json;
 
 use super::client::{Client, Failure};
@@ -28,8 +29,6 @@ pub(super) const ACCOUNT: &str = "resourcequota-controller";
 const WORKERS: usize = 5;
 /// Time in which changes in a namespace are gathered before its quotas are counted.
 const GATHER: Duration = Duration::from_millis(100);
-/// Time for a write that was charged to be stored, before it is counted.
-const SETTLING: Duration = Duration::from_millis(50);
 
 /// The controller.
 pub(super) struct QuotaController {
@@ -37,6 +36,8 @@ pub(super) struct QuotaController {
     observed: Arc<ObservedQuotas>,
     objects: Arc<AllObjects>,
     usage: Arc<QuotaUsage>,
+    /// The previous counts, by namespace and name.
+    histories: Mutex<HashMap<(String, String), QuotaHistory>>,
 }
 
 /// The quotas, by namespace and name.
@@ -55,47 +56,59 @@ impl QuotaController {
         objects: Arc<AllObjects>,
         usage: Arc<QuotaUsage>,
     ) -> Self {
-        Self { client, observed, objects, usage }
+        Self { client, observed, objects, usage, histories: Mutex::default() }
     }
 
     /// Works until it is dropped.
     pub(super) async fn run(&self) {
         self.objects.synced().await;
-        self.observed.queue.run(WORKERS, |(namespace, name)| self.work(namespace, name)).await;
+        self.observed.queue.run(WORKERS, |key| self.work(key)).await;
     }
 
-    async fn work(&self, namespace: String, name: String) -> Outcome {
-        match self.count(&namespace, &name).await {
-            Ok(()) => Outcome::Done,
+    async fn work(&self, key: (String, String)) -> Outcome {
+        // Each quota is worked on by one task at a time.
+        let history = self.histories.lock().remove(&key).unwrap_or_default();
+        match self.count(&key, &history).await {
+            Ok(Some(totals)) => {
+                self.histories.lock().insert(key, totals.history);
+                totals.again_after.map_or(Outcome::Done, Outcome::Again)
+            }
+            Ok(None) => Outcome::Done,
             Err(failure) if failure.is_not_found() => Outcome::Done,
             // It was charged in the meantime.
-            Err(failure) if failure.is_conflict() => Outcome::Again(GATHER),
+            Err(failure) if failure.is_conflict() => {
+                self.histories.lock().insert(key, history);
+                Outcome::Again(GATHER)
+            }
+            // The quota may have been written: the previous count does not say any more what it gave back.
             Err(failure) => {
+                let (namespace, name) = key;
                 tracing::debug!(namespace, name, "a quota is not counted: {failure}");
                 Outcome::Failed
             }
         }
     }
 
-    /// Counts what a quota limits, and writes it if the quota says something else.
-    async fn count(&self, namespace: &str, name: &str) -> Result<(), Failure> {
+    /// Counts what a quota limits, and writes it if the quota says something else. Returns `None` if there is no quota.
+    async fn count(
+        &self,
+        (namespace, name): &(String, String),
+        history: &QuotaHistory,
+    ) -> Result<Option<QuotaTotals>, Failure> {
         let path = format!("/api/v1/namespaces/{namespace}/resourcequotas/{name}");
-        let Some(mut quota) = self.client.get(&path).await? else { return Ok(()) };
-        if quota.pointer("/status/used").is_some() {
-            // A write that is charged from now on changes the quota, so that the result is not written.
-            tokio::time::sleep(SETTLING).await;
-        }
+        let Some(mut quota) = self.client.get(&path).await? else { return Ok(None) };
         let object = Object::from_value(quota.clone())
             .map_err(|_| Failure::none("the quota cannot be read".to_owned()))?;
         let kinds = self.objects.kinds();
         let stores: Vec<Arc<Store>> = kinds.preferred.iter().filter_map(|kind| kind.store.clone()).collect();
-        let totals = self.usage.totals(&object, &stores).await;
+        let totals = self.usage.totals(&object, &stores, history).await;
         let totals = totals.map_err(|failure| Failure::none(failure.to_string()))?;
-        if totals.is_said {
-            return Ok(());
+        if !totals.is_said {
+            // A charge since the quota was read makes this a conflict.
+            set(&mut quota, "status", json!({"hard": totals.hard, "used": totals.used}));
+            self.client.replace(&format!("{path}/status"), &quota).await?;
         }
-        set(&mut quota, "status", json!({"hard": totals.hard, "used": totals.used}));
-        self.client.replace(&format!("{path}/status"), &quota).await.map(drop)
+        Ok(Some(totals))
     }
 }
 

@@ -7,6 +7,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `total` | the usage of a namespace, counted anew for the quota controller |
+//! | `history` | the usage that a count gives back |
 //! | `request` | a write, and the decisions of the quotas of its namespace |
 //! | `scope` | the scopes of quotas |
 //! | `usage` | the usage of an object of any resource |
@@ -15,6 +16,7 @@
 //! | `settings` | the configuration of the plug-in |
 
 mod devices;
+mod history;
 mod pods;
 mod request;
 mod scope;
@@ -39,6 +41,7 @@ use crate::api::core::pod_spec::totals::{self, Amounts};
 use crate::api::core::resourcequotas::ResourceQuotas;
 use crate::support::lookup::{Decoded, Lookup};
 use devices::{DeviceLookup, Devices};
+pub use history::QuotaHistory;
 use request::Request;
 pub(crate) use settings::LimitedResource;
 pub use total::{QuotaTotals, QuotaUsage};

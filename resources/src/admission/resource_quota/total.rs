@@ -2,8 +2,9 @@
 //!
 //! Kubernetes concept: `CalculateUsage` in `k8s.io/apiserver/pkg/quota/v1`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use registry_core::RequestContext;
 use registry_core::api::{ListOptions, Object, StatusError};
@@ -12,8 +13,10 @@ use registry_core::rest::Lister as _;
 use registry_core::schema::Quantity;
 use resource_views::core::v1::ResourceQuota;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::devices::{self, DeviceLookup, Devices};
+use super::history::{Counted, QuotaHistory, Settled};
 use super::{HARD, USED, scope, usage};
 use crate::api::core::pod_spec::totals::{self, Amounts};
 
@@ -23,7 +26,7 @@ pub struct QuotaUsage {
 }
 
 /// The status that a quota should have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct QuotaTotals {
     /// The limits, as the quota specifies them.
     pub hard: BTreeMap<String, String>,
@@ -31,6 +34,18 @@ pub struct QuotaTotals {
     pub used: BTreeMap<String, String>,
     /// Whether the status of the quota says the same.
     pub is_said: bool,
+    /// The history for the next count, if the status of the quota says this.
+    pub history: QuotaHistory,
+    /// The time after which a further count can give back usage that no object has.
+    pub again_after: Option<Duration>,
+}
+
+/// A count that is under way.
+struct Counting<'a> {
+    quota: &'a Object,
+    hard: &'a Amounts,
+    history: &'a QuotaHistory,
+    counted: Counted,
 }
 
 // === impl QuotaUsage ===
@@ -41,18 +56,28 @@ impl QuotaUsage {
         Self { devices: DeviceLookup::new(installed) }
     }
 
-    /// Returns what a quota should say, counted in these stores. What none of them counts stays as the quota says it.
+    /// Returns what a quota should say, counted in these stores, after the counts in `history`. What none of the stores
+    /// counts stays as the quota says it.
     ///
     /// # Errors
     /// Fails if objects cannot be read.
-    pub async fn totals(&self, quota: &Object, stores: &[Arc<Store>]) -> Result<QuotaTotals, StatusError> {
+    pub async fn totals(
+        &self,
+        quota: &Object,
+        stores: &[Arc<Store>],
+        history: &QuotaHistory,
+    ) -> Result<QuotaTotals, StatusError> {
+        let now = Instant::now();
         let hard = totals::read(ResourceQuota(quota).spec().hard().value());
         let said = totals::read(quota.get(&USED));
+        let mut counting = Counting { quota, hard: &hard, history, counted: Counted::default() };
+        for store in stores.iter().filter(|store| store.resource().is_namespaced()) {
+            self.count(&mut counting, store).await?;
+        }
+        let Settled { used: settled, history, again_after } = history.settle(&said, counting.counted, now);
         let mut used = said.clone();
         used.retain(|name, _| hard.contains_key(name));
-        for store in stores.iter().filter(|store| store.resource().is_namespaced()) {
-            used.extend(self.count(quota, &hard, store).await?);
-        }
+        used.extend(settled);
         let is_said =
             totals::are_equal(&said, &used) && totals::are_equal(&totals::read(quota.get(&HARD)), &hard);
         let has_status = quota.get(&HARD).is_some() && quota.get(&USED).is_some();
@@ -64,28 +89,30 @@ impl QuotaUsage {
             hard: hard.map(|(name, value)| (name.clone(), text(value))).collect(),
             used: used.into_iter().map(|(name, amount)| (name, amount.to_string())).collect(),
             is_said: is_said && has_status,
+            history,
+            again_after,
         })
     }
 
     /// Counts the objects of a store in the namespace of a quota, by the names in the quota that concern these objects.
-    async fn count(&self, quota: &Object, hard: &Amounts, store: &Store) -> Result<Amounts, StatusError> {
-        let (resource, namespace) = (store.resource().group_resource(), quota.namespace());
-        let mut counted = Amounts::new();
+    async fn count(&self, counting: &mut Counting<'_>, store: &Store) -> Result<(), StatusError> {
+        let (resource, namespace) = (store.resource().group_resource(), counting.quota.namespace());
         if usage::is_ignored(resource) {
-            return Ok(counted);
+            return Ok(());
         }
         let lookup = self.devices.as_ref().filter(|_| resource == devices::CLAIMS);
         let mut devices = match lookup {
             Some(lookup) => lookup.read().await?,
             None => Devices::default(),
         };
-        for name in hard.keys().filter(|name| usage::counts(resource, name, &devices)) {
-            counted.insert(name.clone(), Quantity::whole(0));
+        let hard = counting.hard.keys();
+        let names: BTreeSet<&String> = hard.filter(|name| usage::counts(resource, name, &devices)).collect();
+        if names.is_empty() {
+            return Ok(());
         }
-        if counted.is_empty() {
-            return Ok(counted);
-        }
-        let scopes = scope::scopes(quota);
+        let zero = Quantity::whole(0);
+        counting.counted.sum.extend(names.iter().map(|name| ((*name).clone(), zero.clone())));
+        let scopes = scope::scopes(counting.quota);
         let listed = store.list(&RequestContext::system(namespace), &ListOptions::default()).await?;
         for entry in &listed.items {
             let object = store.read(entry)?;
@@ -96,9 +123,19 @@ impl QuotaUsage {
                 devices.of_pod = lookup.pod_usage(namespace, &object).await?;
             }
             let mut amounts = usage::object_usage(resource, &object, &devices);
-            amounts.retain(|name, _| counted.contains_key(name));
-            totals::add(&mut counted, &amounts);
+            amounts.retain(|name, _| names.contains(name));
+            counting.add(object.uid(), amounts);
         }
-        Ok(counted)
+        Ok(())
+    }
+}
+
+// === impl Counting ===
+
+impl Counting<'_> {
+    fn add(&mut self, uid: &str, usage: Amounts) {
+        totals::add(&mut self.counted.sum, &usage);
+        let usage = self.history.share(uid, usage);
+        self.counted.objects.insert(uid.to_owned(), usage);
     }
 }
