@@ -45,6 +45,7 @@ mod kms;
 mod kms_v1;
 mod probe;
 mod reload;
+mod services;
 #[cfg(test)]
 mod tests;
 mod transformers;
@@ -54,7 +55,7 @@ use current::Current;
 use file::FileError;
 use probe::Probe;
 use reload::Reload;
-pub(crate) use transformers::Services;
+pub(crate) use services::Services;
 use transformers::{ProviderError, Transformers};
 
 /// An encryption configuration cannot be used. Not retryable.

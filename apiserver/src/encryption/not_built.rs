@@ -5,10 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use registry_core::api::GroupResource;
-use registry_core::metrics::TransformMetrics;
 use registry_core::storage::transform::Transformer;
 
 use crate::health::Check;
+
+mod services;
+
+pub(crate) use services::Services;
 
 /// Encryption is configured, but not a part of this program. Not retryable.
 #[derive(Debug, thiserror::Error)]
@@ -17,14 +20,6 @@ use crate::health::Check;
      `encryption`"
 )]
 pub struct EncryptionError;
-
-/// The parameters of clients of key management services.
-#[derive(Default)]
-#[expect(dead_code, reason = "a configuration is refused before a service is called")]
-pub(crate) struct Services {
-    pub(crate) kms_v1: bool,
-    pub(crate) metrics: TransformMetrics,
-}
 
 /// No encryption: it has no values.
 pub(crate) enum Encryption {}

@@ -14,7 +14,8 @@ use crate::followed_file::FollowedFile;
 use super::EncryptionError;
 use super::current::Current;
 use super::file::{self, FileError};
-use super::transformers::{Services, Transformers};
+use super::services::Services;
+use super::transformers::Transformers;
 
 /// Interval between looks at the file.
 const INTERVAL: Duration = Duration::from_secs(10);

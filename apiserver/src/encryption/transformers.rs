@@ -9,7 +9,6 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures::future::join_all;
 use registry_core::api::GroupResource;
-use registry_core::metrics::TransformMetrics;
 use registry_core::storage::transform::aes::{Cbc, Gcm, KeySizeError};
 use registry_core::storage::transform::kms::Kms;
 use registry_core::storage::transform::kms_v1::KmsV1;
@@ -22,6 +21,7 @@ use super::config::{EncryptionConfiguration, Key, KmsConfiguration, ProviderConf
 use super::kms::{EndpointError, KmsClient};
 use super::kms_v1::KmsV1Client;
 use super::probe::{Probe, ProbeError, Service};
+use super::services::Services;
 
 /// Interval between the checks of a service that is healthy, and of one that is not.
 const HEALTHY_INTERVAL: Duration = Duration::from_mins(1);
@@ -29,15 +29,6 @@ const UNHEALTHY_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Number of keys of a service of version 1 that are kept by default.
 const DEFAULT_CACHE_SIZE: i32 = 1000;
-
-/// The parameters of clients of key management services.
-#[derive(Clone, Default)]
-pub(crate) struct Services {
-    /// Whether services of version 1 can be used.
-    pub(crate) kms_v1: bool,
-    /// The metrics of calls.
-    pub(crate) metrics: TransformMetrics,
-}
 
 /// Transformers by resource.
 pub(super) struct Transformers {

@@ -28,7 +28,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::task::AbortHandle;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::metrics::{CacheMetrics, CacheSource};
 use registry_meta::Preconditions;
@@ -76,7 +76,8 @@ pub struct Cacher {
     observed: Arc<AtomicU64>,
     /// The newest revision that a read has waited for without success.
     stalled: AtomicU64,
-    feed: AbortHandle,
+    /// One fills the cache, the other one confirms what it holds.
+    _tasks: [AbortOnDropHandle<()>; 2],
     /// For watches that may later move from the store to the cache.
     own: Weak<Self>,
 }
@@ -94,14 +95,17 @@ impl Cacher {
         metrics: CacheMetrics,
     ) -> Arc<Self> {
         let state = Arc::new(CacheState::new(&options, metrics));
-        let feed = tokio::spawn(run(inner.clone(), state.clone(), options.prefix.clone())).abort_handle();
+        let (store, cache, prefix) = (inner.clone(), state.clone(), options.prefix.clone());
+        let feed = tokio::spawn(async move { feed::run(&*store, &cache, &prefix).await });
+        let (store, cache, prefix) = (inner.clone(), state.clone(), options.prefix.clone());
+        let confirming = tokio::spawn(async move { confirming::run(&*store, &cache, &prefix).await });
         Arc::new_cyclic(|own| Self {
             inner,
             state,
             options,
             observed: Arc::default(),
             stalled: AtomicU64::new(0),
-            feed,
+            _tasks: [feed, confirming].map(AbortOnDropHandle::new),
             own: own.clone(),
         })
     }
@@ -198,18 +202,6 @@ impl Cacher {
     /// Returns the cached object under a key, as a hint for writes.
     fn hint(&self, key: &str) -> Option<StoredObject> {
         self.state.snapshot().filter(|_| self.state.is_confirmed())?.objects.get(key).cloned()
-    }
-}
-
-/// Keeps a cache filled, and confirms what it holds.
-async fn run(inner: Arc<dyn Interface>, state: Arc<CacheState>, prefix: String) {
-    let confirming = confirming::run(&*inner, &state, &prefix);
-    tokio::join!(confirming, feed::run(&*inner, &state, &prefix));
-}
-
-impl Drop for Cacher {
-    fn drop(&mut self) {
-        self.feed.abort();
     }
 }
 
