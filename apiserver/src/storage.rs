@@ -183,7 +183,11 @@ impl EngineOpening<'_> {
                 let opened = opened.unwrap_or_else(|panic| {
                     Err(OpenError::Damaged { directory, reason: format!("it cannot be read: {panic}") })
                 });
-                Ok(Engine::Embedded(opened?))
+                let store = opened?;
+                if let Err(error) = store.accept_backups() {
+                    tracing::warn!(%error, "the store can be backed up only while the server is stopped");
+                }
+                Ok(Engine::Embedded(store))
             }
             #[cfg(not(feature = "embedded"))]
             StorageChoice::Memory | StorageChoice::Embedded { .. } => Err(EngineError::NotBuilt("embedded")),

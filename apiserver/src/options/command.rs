@@ -59,9 +59,9 @@ Examples:
 
 const STORAGE_EXAMPLES: &str = "\
 A store is embedded:DIRECTORY, where DIRECTORY is that of --data-dir, or etcd=URL,… with the
-endpoints of an etcd. Stop the servers of a store before it is read. Flags of the server are
-accepted too: --etcd-cafile, --etcd-certfile and --etcd-keyfile for the TLS of etcd,
---encryption-provider-config for a check.
+endpoints of an etcd. Stop the servers of a store before it is read; a backup alone can be made
+while a server uses the store. Flags of the server are accepted too: --etcd-cafile,
+--etcd-certfile and --etcd-keyfile for the TLS of etcd, --encryption-provider-config for a check.
 
 Examples:
   # From the embedded store into an etcd
@@ -88,7 +88,7 @@ Examples:
 /// A command to run instead of serving.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// Checks, saves and moves a store, while no server uses it
+    /// Checks, saves and moves a store
     #[command(subcommand, after_long_help = STORAGE_EXAMPLES)]
     Storage(StorageCommand),
 
@@ -137,7 +137,8 @@ pub enum StorageCommand {
         prefix: Option<String>,
     },
     /// Writes a consistent copy of the embedded store in the data directory to a file, together with the keys and
-    /// certificates of the server (in `pki`, or --cert-dir). Keep it as secret as the data directory
+    /// certificates of the server (in `pki`, or --cert-dir). A server that uses the store serves on. Keep the file as secret
+    /// as the data directory
     Backup {
         /// File to write; replaced if it exists
         file: PathBuf,

@@ -59,6 +59,7 @@ use self::log::fjall::{FjallLog, FjallOptions, NewFjallLog};
 use self::log::memory::MemoryLog;
 use self::log::{Commit, Log};
 use self::log_error::LogError;
+use self::maintenance::BackupService;
 pub use self::snapshot::Snapshot;
 use self::state::{EngineState, Head, SharedEngine, Tail, expires_at_seconds};
 use self::writer::{Action, Queue, Request, Write};
@@ -200,6 +201,7 @@ pub struct Embedded {
     options: EmbeddedOptions,
     writer: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<DirectoryLock>>,
+    backups: Mutex<Option<BackupService>>,
 }
 
 // === impl EmbeddedOptions ===
@@ -337,7 +339,8 @@ impl Embedded {
         let writer = Mutex::new(Some(writer));
         let lock = Mutex::new(lock);
         let ranges = Arc::new(Semaphore::new(RANGES_AT_ONCE));
-        Ok(Arc::new(Self { shared, queue, ranges, options, writer, lock }))
+        let backups = Mutex::default();
+        Ok(Arc::new(Self { shared, queue, ranges, options, writer, lock, backups }))
     }
 
     /// Finishes the queued requests, ends all watches, closes the log and releases the directory. Later calls fail
@@ -347,6 +350,16 @@ impl Embedded {
         // Joining the thread waits for its last fsync: not on the runtime's threads. A panic of the thread is already
         // reported.
         let _ = tokio::task::spawn_blocking(move || store.close_blocking()).await;
+    }
+
+    /// Lets other processes of the same user back the store up while it is in use, by [`maintenance::backup`], until it is
+    /// closed. Must be called within a Tokio runtime.
+    ///
+    /// # Errors
+    /// Fails if the directory does not admit a socket: its path is longer than about 90 bytes, for example.
+    pub fn accept_backups(self: &Arc<Self>) -> std::io::Result<()> {
+        *self.backups.lock() = Some(BackupService::start(self)?);
+        Ok(())
     }
 
     /// Returns statistics for metrics.
@@ -383,6 +396,7 @@ impl Embedded {
     }
 
     fn close_blocking(&self) {
+        drop(self.backups.lock().take());
         let thread = self.writer.lock().take();
         if let Some(thread) = thread {
             self.queue.close();

@@ -8,11 +8,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::Bytes;
+use registry_storage::directory_lock::DirectoryLock;
 use registry_storage::embedded::maintenance::{MaintenanceError, Restored, Source, backup, check, restore};
 use registry_storage::embedded::moving::StoreReader;
 use registry_storage::embedded::{Embedded, EmbeddedOptions, OpenError};
@@ -91,6 +94,87 @@ async fn a_restore_that_raises_nothing_brings_the_history_back() {
         assert!(matches!(restore(file, &copy, 0), Err(MaintenanceError::Occupied { .. })));
         fs::remove_dir_all(&copy).unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_in_use_is_backed_up_while_it_is_written() {
+    let home = TempDir::new().unwrap();
+    let original = home.path().join("original");
+    let copy = home.path().join("copy");
+    let file = home.path().join("file.backup");
+    fill(&original).await;
+    // A server that was killed leaves its socket behind.
+    drop(UnixListener::bind(original.join("backup.sock")).unwrap());
+    let store = Embedded::open(options(&original)).unwrap();
+    let save = || {
+        let (original, file) = (original.clone(), file.clone());
+        tokio::task::spawn_blocking(move || backup(Source::Directory(&original), &file))
+    };
+    let refused = save().await.unwrap();
+    assert!(matches!(refused, Err(MaintenanceError::Open(OpenError::Locked { .. }))), "{refused:?}");
+    store.accept_backups().unwrap();
+
+    let writer = tokio::spawn({
+        let store = store.clone();
+        async move {
+            for number in 0.. {
+                let (key, value) = (format!("/later/{number:06}"), Bytes::from(number.to_string()));
+                if store.put_if(&key, 0, value, None).await.is_err() {
+                    return number;
+                }
+            }
+            0
+        }
+    });
+    let mut revision = 0;
+    for _ in 0..4 {
+        let report = save().await.unwrap().unwrap();
+        assert!(report.revision >= revision, "{report:?}");
+        revision = report.revision;
+        assert_eq!(restore(&file, &copy, 0).unwrap().store, report);
+        let copied = Embedded::open(options(&copy)).unwrap();
+        let all = everything(&copied).await;
+        copied.close().await;
+        let exact = RangeRequest { start: "/", end: "0", limit: 0, revision: Some(report.revision) };
+        assert_eq!(all.key_values, store.range(exact).await.unwrap().key_values);
+        fs::remove_dir_all(&copy).unwrap();
+    }
+    store.close().await;
+    assert!(writer.await.unwrap() > 0);
+    assert!(!original.join("backup.sock").exists());
+    assert_eq!(save().await.unwrap().unwrap(), check(&original).unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_ends_during_a_backup_leaves_the_one_before() {
+    let home = TempDir::new().unwrap();
+    let original = home.path().join("original");
+    let file = home.path().join("file.backup");
+    fill(&original).await;
+    backup(Source::Directory(&original), &file).unwrap();
+    let whole = fs::read(&file).unwrap();
+    let _used = DirectoryLock::acquire(&original).unwrap();
+    for length in [0, 7, 8, 30, whole.len() / 2, whole.len() - 1] {
+        let socket = original.join("backup.sock");
+        let server = UnixListener::bind(&socket).unwrap();
+        let sent = whole[..length].to_vec();
+        let sending = std::thread::spawn(move || server.accept().unwrap().0.write_all(&sent).unwrap());
+        let refused = backup(Source::Directory(&original), &file);
+        assert!(matches!(refused, Err(MaintenanceError::Interrupted { .. })), "{length}: {refused:?}");
+        sending.join().unwrap();
+        fs::remove_file(&socket).unwrap();
+    }
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 1;
+    let socket = original.join("backup.sock");
+    let server = UnixListener::bind(&socket).unwrap();
+    // The reader may end before everything is written.
+    let sending = std::thread::spawn(move || drop(server.accept().unwrap().0.write_all(&damaged)));
+    let refused = backup(Source::Directory(&original), &file);
+    assert!(matches!(refused, Err(MaintenanceError::Damaged { .. })), "{refused:?}");
+    sending.join().unwrap();
+    assert_eq!(fs::read(&file).unwrap(), whole);
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2, "nothing else is left");
 }
 
 /// Returns all keys with their revisions and times to live.

@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use super::super::Revision;
 use super::super::load::Loaded;
 use super::super::record::{META_REVISION, Record};
+use super::format::read_backup;
 use super::unpublished::UnpublishedLog;
-use super::{BackupFile, MaintenanceError, Report, damaged, read_backup, report};
+use super::{BackupFile, MaintenanceError, Report, damaged, report};
 use crate::moving_key::raised;
 use crate::mvcc::prefix_end;
 
