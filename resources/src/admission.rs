@@ -72,7 +72,7 @@ use without_effect::WithoutEffect;
 
 pub use configuration::{AdmissionConfiguration, ConfigurationError};
 pub use placement::DefaultTolerations;
-pub use resource_quota::{QuotaTotals, QuotaUsage};
+pub use resource_quota::{QuotaHistory, QuotaTotals, QuotaUsage};
 
 declare! {
     always::AlwaysDeny: "AlwaysDeny"

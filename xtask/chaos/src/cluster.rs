@@ -31,6 +31,8 @@ pub(crate) enum Store {
 /// The servers and their store.
 pub(crate) struct Cluster {
     pub(crate) store: Store,
+    /// The program of the servers.
+    pub(crate) program: PathBuf,
     pub(crate) network: Network,
     pub(crate) processes: Processes,
 }
@@ -118,7 +120,8 @@ impl Cluster {
             members: (0..members).map(|index| member(plan, &network, &peer_ports, index)).collect(),
             servers: (0..plan.servers).map(|index| server(plan, &network, index)).collect(),
         };
-        let mut cluster = Self { store: plan.store, network, processes };
+        let program = plan.program.to_owned();
+        let mut cluster = Self { store: plan.store, program, network, processes };
         cluster.start_all(plan.directory).await?;
         Ok(cluster)
     }

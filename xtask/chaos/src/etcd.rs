@@ -31,6 +31,11 @@ pub(crate) async fn compact(port: u16, revision: u64) -> Result<(), Failure> {
     post(port, "/v3/kv/compaction", &json!({ "revision": revision.to_string() })).await.map(|_| ())
 }
 
+/// Rewrites the database of a member without the space of removed history. The member does not answer meanwhile.
+pub(crate) async fn defragment(port: u16) -> Result<(), Failure> {
+    post(port, "/v3/maintenance/defragment", &json!({})).await.map(|_| ())
+}
+
 /// Raises the alarm of a database that has reached its quota.
 pub(crate) async fn raise_alarm(port: u16) -> Result<(), Failure> {
     let status = post(port, "/v3/maintenance/status", &json!({})).await?;

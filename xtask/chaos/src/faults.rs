@@ -63,6 +63,8 @@ pub(crate) enum Fault {
     HoldPeers,
     /// etcd takes no writes, as if its database had reached its quota.
     FillStore,
+    /// A member of etcd rewrites its database, and does not answer meanwhile.
+    Defragment,
     /// The history of the store is removed.
     Compact,
 }
@@ -100,7 +102,7 @@ impl Fault {
     /// Returns the number of members of etcd without which there is no such fault.
     fn needed_members(self) -> usize {
         match self {
-            Self::KillMember | Self::StopMember | Self::FillStore => 1,
+            Self::KillMember | Self::StopMember | Self::FillStore | Self::Defragment => 1,
             Self::CutStore | Self::DelayStore | Self::HoldStore | Self::DropStoreAnswers => 1,
             Self::KillLeader | Self::CutPeers | Self::HoldPeers => 3,
             _ => 0,
@@ -310,6 +312,7 @@ impl Injection<'_> {
         match fault {
             Fault::Compact => return self.compact().await,
             Fault::FillStore => return self.fill_store().await,
+            Fault::Defragment => return Ok(self.defragment().await),
             _ => {}
         }
         let delay = Duration::from_millis(self.random.u64(20..200));
@@ -342,6 +345,14 @@ impl Injection<'_> {
         }
         let target = if links.len() > 1 { format!("{name}: all") } else { format!("{name} {chosen}") };
         Ok((disturbed() > before).then_some(target))
+    }
+
+    /// Defragments a member. It has no effect while the member is down or stopped.
+    async fn defragment(&mut self) -> Option<String> {
+        let index = self.random.usize(0..self.network.member_ports.len());
+        let port = self.network.member_ports.get(index)?;
+        etcd::defragment(*port).await.ok()?;
+        Some(format!("etcd-{index}"))
     }
 
     /// Removes the history, and waits until the state of a past revision is gone. The embedded store does it by itself all the time.

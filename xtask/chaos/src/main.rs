@@ -163,7 +163,7 @@ async fn run_stores(options: &Options) -> Result<(), Failure> {
         if report.violations() > 0 {
             problems.push(format!("{}: {} violations", store.name(), report.violations()));
         }
-        for change in report.missing() {
+        for change in report.missing(*store) {
             problems.push(format!("{}: {change} was not made while there were faults", store.name()));
         }
         for fault in injector.missing() {

@@ -69,8 +69,8 @@ impl Report {
     }
 
     /// Returns the changes that were never made while there were faults.
-    pub(crate) fn missing(&self) -> impl Iterator<Item = &'static str> {
-        Work::ALL.iter().map(|work| work.name()).filter(|name| !self.total.changes.contains_key(name))
+    pub(crate) fn missing(&self, store: Store) -> impl Iterator<Item = &'static str> {
+        Work::all_for(store).map(Work::name).filter(|name| !self.total.changes.contains_key(name))
     }
 
     /// Returns the text of the whole.

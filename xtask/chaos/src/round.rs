@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use crate::Failure;
 use crate::check::{self, Verdict, Violation};
 use crate::client::{Client, Reply, Request};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, Store};
 use crate::faults::Injector;
 use crate::history::{
     Action, Answer, Asked, Change, Entries, FaultRecord, Goal, History, PatchForm, Refused, Scope,
@@ -159,7 +159,7 @@ impl Outcome {
 fn changes(history: &History) -> BTreeMap<&'static str, u64> {
     let mut changes = BTreeMap::new();
     for fault in &history.faults {
-        if let Some(work) = Work::ALL.iter().find(|work| work.name() == fault.fault) {
+        if let Some(work) = Work::all_for(Store::Embedded).find(|work| work.name() == fault.fault) {
             *changes.entry(work.name()).or_default() += 1;
         }
     }
@@ -301,11 +301,13 @@ impl Round<'_> {
     ) -> Result<JoinSet<Result<(), Failure>>, Failure> {
         let mut upkeep = JoinSet::new();
         let target = self.targets.first().ok_or("there is no target")?;
-        for (index, work) in Work::ALL.into_iter().enumerate() {
+        for (index, work) in Work::all_for(cluster.store).enumerate() {
             let changes = Upkeep {
                 client: cluster.network.direct_client()?,
                 servers: self.servers,
                 directory: cluster.network.directory.clone(),
+                program: cluster.program.clone(),
+                targets: Arc::clone(&self.targets),
                 namespace: target.namespace.clone(),
                 scope: target.scope.clone(),
                 recorder: Arc::clone(&self.recorder),

@@ -1,6 +1,8 @@
-//! Changes that operators make while servers run and faults happen: of certificates, keys, definitions and rights.
+//! What operators do while servers run and faults happen: changes of certificates, keys, definitions and rights, and backups.
 //!
 //! A change counts when each server was seen to have it.
+
+mod backup;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -12,12 +14,14 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use self::backup::Saved;
 use crate::Failure;
 use crate::client::{Client, Request};
+use crate::cluster::Store;
 use crate::history::{FaultRecord, Refused};
 use crate::kinds::{DEFINITION, Kind, definition_for};
 use crate::material;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, Target};
 use crate::rights::{self, ensure};
 use crate::worker::Denial;
 
@@ -41,6 +45,8 @@ pub(crate) enum Work {
     ReplaceDefinition,
     /// The rights of a client are revoked.
     RevokeRights,
+    /// The embedded store is saved, and the backup is read.
+    Backup,
 }
 
 /// Makes changes of a kind.
@@ -51,6 +57,9 @@ pub(crate) struct Upkeep {
     /// The directory of the servers' files.
     pub(crate) directory: PathBuf,
     pub(crate) namespace: String,
+    /// The program of the servers.
+    pub(crate) program: PathBuf,
+    pub(crate) targets: Arc<[Target]>,
     /// The scope with the writes of the client whose rights are revoked.
     pub(crate) scope: String,
     pub(crate) recorder: Arc<Recorder>,
@@ -61,8 +70,18 @@ pub(crate) struct Upkeep {
 // === impl Work ===
 
 impl Work {
-    pub(crate) const ALL: [Self; 4] =
-        [Self::RotateCertificate, Self::RotateKeys, Self::ReplaceDefinition, Self::RevokeRights];
+    const ALL: [Self; 5] = [
+        Self::RotateCertificate,
+        Self::RotateKeys,
+        Self::ReplaceDefinition,
+        Self::RevokeRights,
+        Self::Backup,
+    ];
+
+    /// Returns what is done beside servers over a store. etcd is saved with its own tools.
+    pub(crate) fn all_for(store: Store) -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(move |work| *work != Self::Backup || store == Store::Embedded)
+    }
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -70,6 +89,7 @@ impl Work {
             Self::RotateKeys => "rotate-keys",
             Self::ReplaceDefinition => "replace-definition",
             Self::RevokeRights => "revoke-rights",
+            Self::Backup => "backup",
         }
     }
 }
@@ -90,6 +110,7 @@ impl Upkeep {
                 Work::RotateKeys => self.rotate_keys().await?,
                 Work::ReplaceDefinition => self.replace_definition().await?,
                 Work::RevokeRights => start = self.revoke_rights().await?,
+                Work::Backup => self.save().await?,
             }
             let (end, fault) = (self.recorder.now(), work.name().to_owned());
             let record = FaultRecord { start, end, fault, target: "all".to_owned() };
@@ -98,6 +119,15 @@ impl Upkeep {
                 return Ok(());
             }
         }
+    }
+
+    async fn save(&self) -> Result<(), Failure> {
+        let saved = Saved {
+            program: &self.program,
+            data_directory: self.directory.join("server-0"),
+            directory: self.directory.join("backup"),
+        };
+        saved.save(&self.targets, &self.recorder).await
     }
 
     async fn rotate_certificate(&mut self) -> Result<(), Failure> {
