@@ -26,7 +26,8 @@ use super::kept::{Kept, Key};
 const MAX_KEPT: usize = 8192;
 /// Reviews at once for each address, and tokens that are reviewed or wait for it.
 const REVIEWS: TurnBounds = TurnBounds { at_once: 32, queued: 4096 };
-/// Reviews at once of tokens that were accepted before, and twice the number of those that are reviewed or wait for it.
+/// Reviews at once of tokens that were accepted before. They are the only holder, which gets half of the queue: all that are
+/// known find a place.
 const REPEATED_REVIEWS: TurnBounds = TurnBounds { at_once: 64, queued: 2 * MAX_KEPT };
 /// Maximum time for which a token waits for its review.
 const MAX_WAIT: Duration = Duration::from_secs(10);
@@ -99,9 +100,9 @@ impl TokenCache {
                 asked.clone()
             } else {
                 // Reviews that the API is asked for are bounded as its other requests are.
-                let asker = purpose.origin.map(|address| match state.accepted.contains(&key) {
-                    true => Asker::Accepted,
-                    false => Asker::Origin(origin(address)),
+                let was_accepted = state.accepted.contains(&key);
+                let asker = purpose.origin.map(|address| {
+                    if was_accepted { Asker::Accepted } else { Asker::Origin(origin(address)) }
                 });
                 let answer = self.clone().asked(key, asker, ask());
                 state.asked.insert(key, answer.clone());

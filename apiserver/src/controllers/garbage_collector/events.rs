@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 
 use crate::controllers::client::Failure;
-use crate::controllers::metadata::Metadata;
+use crate::controllers::metadata::{Metadata, set};
 
 use super::GarbageCollector;
 use super::graph::Reference;
@@ -189,7 +189,7 @@ fn event_about(reference: &Reference) -> Value {
         "apiVersion": dependent.api_version, "kind": dependent.kind, "name": dependent.name, "uid": &**uid,
     });
     if !namespace.is_empty() {
-        involved["namespace"] = namespace.as_str().into();
+        set(&mut involved, "namespace", namespace.as_str().into());
     }
     json!({
         "apiVersion": "v1", "kind": "Event",
