@@ -87,7 +87,7 @@ pub const ANONYMOUS: &str = "system:anonymous";
 pub(crate) struct Identified {
     /// The user.
     pub(crate) user: Result<UserInfo, StatusError>,
-    /// What the client is warned of.
+    /// The warning to the client.
     pub(crate) warning: Option<&'static str>,
 }
 

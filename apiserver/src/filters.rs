@@ -120,7 +120,7 @@ struct Findings {
     flow: Option<Arc<Flow>>,
     /// `None` if the request is not audited.
     audit: Option<Box<Recording>>,
-    /// What the client is warned of, whatever the response.
+    /// The warning to the client, whatever the response.
     warning: Option<&'static str>,
     /// Whether the connection ends after the response.
     ends_connection: bool,

@@ -12,7 +12,7 @@ use super::unauthorized;
 pub(super) const IGNORED_TOKEN: &str =
     "the provided Authorization header contains extra space before the bearer token, and is ignored";
 
-/// What an `Authorization` header shows.
+/// The content of an `Authorization` header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bearer<'h> {
     /// A token.

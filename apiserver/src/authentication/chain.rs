@@ -68,7 +68,7 @@ pub(crate) struct AuthenticatedToken {
     pub(crate) audiences: Option<Vec<String>>,
 }
 
-/// What a token is shown for, and where.
+/// The purpose that a token is shown for, and the place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenPurpose<'a> {
     /// The audiences for one of which it has to be valid.

@@ -109,7 +109,7 @@ async fn an_empty_selector_selects_all_pods_and_an_absent_selector_none() {
 }
 
 #[tokio::test]
-async fn of_many_budgets_the_one_that_selects_the_pod_is_charged() {
+async fn only_the_budget_that_selects_the_pod_is_charged() {
     let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
     let mut admin = Connection::open(&server, Protocol::Http2).await;
     let account = json!({"metadata": {"name": "default"}});
