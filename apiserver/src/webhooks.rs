@@ -107,15 +107,12 @@ impl Webhooks {
             known.used = used;
             return Ok(known.client.clone());
         }
-        let client = match &config.target {
-            WebhookTarget::Kubeconfig(path) => {
-                let settings = ClientSettings::from_kubeconfig(path)?;
-                Callee::Service(Arc::new(clients::Client::new(settings)?))
-            }
-            _ => {
-                let (resolver, users) = (self.resolver.clone(), self.users.as_ref());
-                Callee::Webhook(Arc::new(Client::new(config, resolver, users, self.calls)?))
-            }
+        let client = if let WebhookTarget::Kubeconfig(path) = &config.target {
+            let settings = ClientSettings::from_kubeconfig(path)?;
+            Callee::Service(Arc::new(clients::Client::new(settings)?))
+        } else {
+            let (resolver, users) = (self.resolver.clone(), self.users.as_ref());
+            Callee::Webhook(Arc::new(Client::new(config, resolver, users, self.calls)?))
         };
         if clients.len() >= MAX_CLIENTS {
             let oldest = clients.iter().min_by_key(|(_, known)| known.used).map(|(config, _)| config.clone());

@@ -94,7 +94,7 @@ impl TokenCache {
         let answer = {
             let mut state = self.state.lock();
             if let Some(kept) = state.kept(&key) {
-                return Ok(kept);
+                return kept;
             }
             if let Some(asked) = state.asked.get(&key) {
                 asked.clone()
@@ -168,11 +168,11 @@ impl TokenCache {
 
 impl State {
     /// Returns the answer about a token that is kept and still holds.
-    fn kept(&self, key: &Key) -> Option<Option<AuthenticatedToken>> {
+    fn kept(&self, key: &Key) -> Option<TokenOutcome> {
         if let Some(accepted) = self.accepted.get(key) {
-            return Some(Some(accepted.clone()));
+            return Some(Ok(Some(accepted.clone())));
         }
-        self.refused.get(key).map(|()| None)
+        self.refused.get(key).map(|()| Ok(None))
     }
 }
 
@@ -312,7 +312,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn refused_tokens_replace_no_accepted_ones() {
-        let cache = TokenCache::new(Duration::from_secs(3600));
+        let cache = TokenCache::new(Duration::from_hours(1));
         let accepted = || async { Ok(Some(token_of("x"))) };
         cache.get_or_ask("good", shown_from(1), accepted).await.unwrap();
         for number in 0..=MAX_KEPT {
