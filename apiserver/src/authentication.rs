@@ -19,6 +19,7 @@
 //! | `trust` | the authorities of clients' and proxies' certificates |
 //! | `impersonation` | users who act as others |
 //! | `headers` | values of headers that name users |
+//! | `bearer` | tokens of `Authorization: Bearer …` headers |
 //! | `websocket` | tokens among the subprotocols of a WebSocket |
 //! | `anonymous` | requests without credentials |
 //! | `jwt` | JSON web tokens |
@@ -26,6 +27,8 @@
 //! Kubernetes concept: `k8s.io/apiserver/pkg/authentication`.
 
 use std::borrow::Cow;
+use std::net::IpAddr;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -37,6 +40,7 @@ use responses::Response;
 
 mod anonymous;
 mod assembly;
+mod bearer;
 mod bootstrap_tokens;
 mod certificates;
 mod chain;
@@ -58,6 +62,7 @@ mod websocket;
 
 use anonymous::Anonymous;
 pub(crate) use assembly::{Sources, check};
+use bearer::{Bearer, IGNORED_TOKEN};
 pub(crate) use certificates::PeerCertificates;
 use chain::{Refusal, RequestAuthenticator, Shown, TokenAuthenticator, TokenChain, add_authenticated};
 
@@ -77,6 +82,14 @@ pub(crate) use websocket::is_websocket;
 pub const UNAUTHENTICATED: &str = "system:unauthenticated";
 /// The name of the user without credentials.
 pub const ANONYMOUS: &str = "system:anonymous";
+
+/// The outcome of the authentication of a request.
+pub(crate) struct Identified {
+    /// The user.
+    pub(crate) user: Result<UserInfo, StatusError>,
+    /// The warning to the client.
+    pub(crate) warning: Option<&'static str>,
+}
 
 /// Authenticates requests.
 #[derive(Default)]
@@ -117,50 +130,67 @@ impl Authenticator {
         self
     }
 
-    /// Returns the user of a request to this path. `certificates` are those of its connection.
+    /// Finds out the user of a request to this path. `certificates` are those of its connection, `origin` is its address.
     ///
     /// As in kube-apiserver a valid certificate takes precedence over a token, and a token is used if the
-    /// certificate is not valid.
+    /// certificate is not valid. A header of a scheme that is not known shows nothing.
     ///
     /// # Errors
     /// 400 if a header that names the user cannot be read or is repeated. 401 if the credentials are not accepted, or
-    /// if there are none and anonymous requests are not allowed.
-    pub(crate) async fn authenticate(
+    /// if there are none and anonymous requests are not allowed. 503 if too many tokens wait for their review.
+    pub(crate) async fn identify(
         &self,
         certificates: Option<&PeerCertificates>,
         headers: &HeaderMap,
         path: &str,
-    ) -> Result<UserInfo, StatusError> {
-        let shown = Shown { certificates, headers };
+        origin: Option<IpAddr>,
+    ) -> Identified {
+        let refused = match self.by_request(&Shown { certificates, headers }) {
+            ControlFlow::Break(user) => return Identified { user, warning: None },
+            ControlFlow::Continue(refused) => refused,
+        };
+        let bearer = Bearer::shown(headers);
+        let warning = matches!(bearer, Ok(Bearer::Ignored)).then_some(IGNORED_TOKEN);
+        let token = match bearer {
+            Ok(Bearer::Token(token)) => Ok(Some(Cow::Borrowed(token))),
+            Ok(Bearer::Ignored | Bearer::Nothing) => token_of_websocket(headers),
+            Err(error) => Err(error),
+        };
+        let user = match token {
+            Ok(Some(token)) => self.by_token(&token, origin).await,
+            Ok(None) => self.without_token(path, refused),
+            Err(error) => Err(error),
+        };
+        Identified { user, warning }
+    }
+
+    /// Returns the user by the connection or headers, or why the client's certificate, if there is one, does not count.
+    fn by_request(&self, shown: &Shown<'_>) -> ControlFlow<Result<UserInfo, StatusError>, Option<String>> {
         let mut refused = None;
         for authenticator in &self.requests {
-            match authenticator.authenticate(&shown) {
+            match authenticator.authenticate(shown) {
                 Ok(Some(mut user)) => {
                     add_authenticated(&mut user);
-                    return Ok(user);
+                    return ControlFlow::Break(Ok(user));
                 }
                 Ok(None) => {}
                 // The last one is about the client itself.
                 Err(Refusal::Invalid(reason)) => refused = Some(reason),
-                Err(Refusal::Unreadable(error)) => return Err(error),
+                Err(Refusal::Unreadable(error)) => return ControlFlow::Break(Err(error)),
             }
         }
-        let of_websocket = || {
-            websocket::token(headers).map_err(|reason| {
-                tracing::debug!("a token among subprotocols was refused: {reason}");
-                unauthorized()
-            })
-        };
-        let token = match bearer_token(headers)? {
-            Some(token) => Some(Cow::Borrowed(token)),
-            None => of_websocket()?.map(Cow::Owned),
-        };
-        if let Some(token) = token {
-            return self.tokens.user(&token).await.map_err(|refused| {
-                tracing::debug!("a token was refused: {refused}");
-                unauthorized()
-            });
-        }
+        ControlFlow::Continue(refused)
+    }
+
+    async fn by_token(&self, token: &str, origin: Option<IpAddr>) -> Result<UserInfo, StatusError> {
+        self.tokens.user(token, origin).await.map_err(|refused| {
+            tracing::debug!("a token was refused: {refused}");
+            refused.into_status()
+        })
+    }
+
+    /// Returns the user of a request that shows no token, and whose certificate was refused for this reason, if it has one.
+    fn without_token(&self, path: &str, refused: Option<String>) -> Result<UserInfo, StatusError> {
         if let Some(reason) = refused {
             tracing::debug!("a client certificate was refused: {reason}");
             return Err(StatusError::new(Reason::Unauthorized, format!("Unauthorized: {reason}")));
@@ -196,28 +226,16 @@ impl std::fmt::Debug for Authenticator {
     }
 }
 
-/// Returns the token of an `Authorization: Bearer …` header, or `None` when the header is absent or empty.
+/// Returns the token among the subprotocols of a WebSocket.
 ///
 /// # Errors
-/// 400 if the header is repeated. 401 if its scheme is not supported: a request with credentials is not
-/// anonymous.
-fn bearer_token(headers: &HeaderMap) -> Result<Option<&str>, StatusError> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let Some(value) = values.next() else { return Ok(None) };
-    if values.next().is_some() {
-        return Err(StatusError::bad_request("the header \"authorization\" must not be repeated"));
-    }
-    // No valid token contains invalid UTF-8.
-    let value = std::str::from_utf8(value.as_bytes()).map_err(|_| unauthorized())?.trim();
-    if value.is_empty() {
-        return Ok(None);
-    }
-    let (scheme, token) = value.split_once(' ').unwrap_or((value, ""));
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(unauthorized());
-    }
-    let token = token.trim_start();
-    Ok((!token.is_empty()).then_some(token))
+/// 401 if it cannot be read.
+fn token_of_websocket(headers: &HeaderMap) -> Result<Option<Cow<'_, str>>, StatusError> {
+    let token = websocket::token(headers).map_err(|reason| {
+        tracing::debug!("a token among subprotocols was refused: {reason}");
+        unauthorized()
+    })?;
+    Ok(token.map(Cow::Owned))
 }
 
 fn unauthorized() -> StatusError {

@@ -113,12 +113,15 @@ pub(crate) struct Peer {
 }
 
 /// Results of the filters that the response or the log line needs.
+#[derive(Default)]
 struct Findings {
     /// `None` while requests are not logged.
     log: Option<Box<request_log::Entry>>,
     flow: Option<Arc<Flow>>,
     /// `None` if the request is not audited.
     audit: Option<Box<Recording>>,
+    /// The warning to the client, whatever the response.
+    warning: Option<&'static str>,
     /// Whether the connection ends after the response.
     ends_connection: bool,
 }
@@ -226,7 +229,7 @@ impl<D: Dispatch> Filters<D> {
             Ok(token) => token,
             Err(refusal) => return logged(log, with_audit_id(*refusal, audit_id)),
         };
-        let mut findings = Findings { log, flow: None, audit: None, ends_connection: false };
+        let mut findings = Findings { log, ..Findings::default() };
 
         // Browsers: may pages of this origin call the server?
         let origin = self.browser.origin(request.headers());
@@ -252,6 +255,9 @@ impl<D: Dispatch> Filters<D> {
         self.browser.add_to(response.headers_mut(), origin);
         if let Some(flow) = findings.flow {
             flow.add_to(response.headers_mut());
+        }
+        if let Some(warning) = findings.warning {
+            responses::add_warnings(&mut response, &[warning.to_owned()]);
         }
         if findings.ends_connection {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -306,7 +312,9 @@ impl<D: Dispatch> Filters<D> {
     ) -> Result<Response, StatusError> {
         // Authentication: determines the user.
         let begun = self.sampler.map(|_| Instant::now());
-        let authenticated = self.authenticate(peer, request.headers(), &info.path).await;
+        let identified = self.authenticate(peer, request.headers(), &info.path).await;
+        let authenticated = identified.user;
+        findings.warning = identified.warning;
 
         // HTTP/2 is costly to serve: only authenticated clients keep their connection.
         let is_known = authenticated.as_ref().is_ok_and(|user| !is_anonymous(user));

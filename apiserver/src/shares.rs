@@ -5,6 +5,11 @@
 //! without any part of the capacity being reserved for it.
 //!
 //! The rule is that of dynamic queue thresholds in packet switches (Choudhury and Hahne, 1998).
+//!
+//! | module | contents |
+//! |---|---|
+//! | `turns` | a bounded queue of calls for each holder |
+//! | `keys` | the names under which users and addresses take their shares |
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -13,6 +18,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
+
+mod keys;
+mod turns;
+
+pub(crate) use keys::{holder_of, origin};
+pub(crate) use turns::{QueueFull, Turn, TurnBounds, Turns};
 
 /// Number of independently locked parts of a [`Holders`] table.
 const SHARDS: usize = 32;
@@ -140,8 +151,19 @@ impl<K: Hash + Eq, H: Default> Holders<K, H> {
         K: Borrow<Q>,
         Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
     {
+        self.hold_or(key, H::default)
+    }
+}
+
+impl<K: Hash + Eq, H> Holders<K, H> {
+    /// Returns the state of a holder, which is that of `new` if it is not in use.
+    pub(crate) fn hold_or<Q>(&self, key: &Q, new: impl FnOnce() -> H) -> Arc<H>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ToOwned<Owned = K> + ?Sized,
+    {
         let number = usize::try_from(self.hasher.hash_one(key) % SHARDS as u64).unwrap_or(0);
-        let Some(shard) = self.shards.get(number) else { return Arc::default() };
+        let Some(shard) = self.shards.get(number) else { return Arc::new(new()) };
         let mut shard = shard.lock();
         if let Some(known) = shard.entries.get(key) {
             return known.clone();
@@ -150,7 +172,7 @@ impl<K: Hash + Eq, H: Default> Holders<K, H> {
             shard.entries.retain(|_, holder| Arc::strong_count(holder) > 1);
             shard.sweep_at = MAX_UNUSED_PER_SHARD.max(shard.entries.len() * 2);
         }
-        let holder: Arc<H> = Arc::default();
+        let holder = Arc::new(new());
         shard.entries.insert(key.to_owned(), holder.clone());
         holder
     }

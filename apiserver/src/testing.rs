@@ -43,8 +43,10 @@ use crate::options::{KubeconfigCommand, Options, OptionsError};
 use crate::run::kubeconfig;
 use crate::server::Readiness;
 use crate::server::error::ServerError;
+use crate::shares::TurnBounds;
 #[cfg(feature = "embedded")]
 use crate::storage::Storages;
+use crate::webhooks::CALLS;
 use crate::{Server, ServerBuilder};
 
 pub use cluster::TestCluster;
@@ -264,6 +266,12 @@ impl TestServerBuilder {
     /// Sets the time of day that leases, tokens of service accounts and finished jobs end by.
     pub fn clock(mut self, clock: Clock) -> Self {
         self.server = self.server.clock(clock);
+        self
+    }
+
+    /// Sets how many calls of one webhook each user causes at once.
+    pub fn webhook_calls(mut self, at_once: usize) -> Self {
+        self.server = self.server.webhook_calls(TurnBounds { at_once, ..CALLS });
         self
     }
 

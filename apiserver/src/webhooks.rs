@@ -28,8 +28,11 @@ use registry_core::rest::webhook::{
     WebhookCall, WebhookCaller, WebhookClientConfig, WebhookError, WebhookTarget,
 };
 
+use crate::shares::TurnBounds;
+
 mod client;
 
+pub(crate) use client::CALLS;
 use client::Client;
 
 /// Maximum number of webhooks whose connections are kept.
@@ -40,6 +43,8 @@ pub(crate) struct Webhooks {
     resolver: Arc<ServiceResolver>,
     /// The users with the credentials for webhooks, by their hosts.
     users: Option<Kubeconfig>,
+    /// The calls of each webhook.
+    calls: TurnBounds,
     clients: Mutex<HashMap<WebhookClientConfig, Known>>,
 }
 
@@ -76,8 +81,8 @@ enum UnusableWebhook {
 
 impl Webhooks {
     /// Creates a caller that finds services by this resolver, and has no credentials.
-    pub(crate) fn new(resolver: Arc<ServiceResolver>) -> Self {
-        Self { resolver, users: None, clients: Mutex::default() }
+    pub(crate) fn new(resolver: Arc<ServiceResolver>, calls: TurnBounds) -> Self {
+        Self { resolver, users: None, calls, clients: Mutex::default() }
     }
 
     /// Creates a caller with the credentials of a kubeconfig, whose users are named after the webhooks' hosts.
@@ -87,10 +92,11 @@ impl Webhooks {
     pub(crate) fn with_credentials(
         resolver: Arc<ServiceResolver>,
         kubeconfig: &Path,
+        calls: TurnBounds,
     ) -> Result<Self, SettingsError> {
         let users = Kubeconfig::read(kubeconfig)?;
         users.check_users().map_err(|error| error.in_kubeconfig(kubeconfig))?;
-        Ok(Self { users: Some(users), ..Self::new(resolver) })
+        Ok(Self { users: Some(users), ..Self::new(resolver, calls) })
     }
 
     /// Returns the client of a webhook.
@@ -101,12 +107,12 @@ impl Webhooks {
             known.used = used;
             return Ok(known.client.clone());
         }
-        let client = match &config.target {
-            WebhookTarget::Kubeconfig(path) => {
-                let settings = ClientSettings::from_kubeconfig(path)?;
-                Callee::Service(Arc::new(clients::Client::new(settings)?))
-            }
-            _ => Callee::Webhook(Arc::new(Client::new(config, self.resolver.clone(), self.users.as_ref())?)),
+        let client = if let WebhookTarget::Kubeconfig(path) = &config.target {
+            let settings = ClientSettings::from_kubeconfig(path)?;
+            Callee::Service(Arc::new(clients::Client::new(settings)?))
+        } else {
+            let (resolver, users) = (self.resolver.clone(), self.users.as_ref());
+            Callee::Webhook(Arc::new(Client::new(config, resolver, users, self.calls)?))
         };
         if clients.len() >= MAX_CLIENTS {
             let oldest = clients.iter().min_by_key(|(_, known)| known.used).map(|(config, _)| config.clone());

@@ -39,7 +39,8 @@ pub struct Client {
     is_encrypted: bool,
     files: Followed,
     pooled: ArcSwap<Pooled>,
-    calls: Semaphore,
+    /// `None` if callers bound their calls.
+    calls: Option<Semaphore>,
 }
 
 /// Connections that were made with one TLS configuration.
@@ -108,7 +109,13 @@ impl Client {
         let files = Followed::new(settings, protocols)?;
         let tls = files.current_now().tls.clone();
         let pooled = ArcSwap::from_pointee(Pooled::new(&connector, is_encrypted, tls));
-        Ok(Self { base, connector, is_encrypted, files, pooled, calls: Semaphore::new(MAX_CALLS) })
+        Ok(Self { base, connector, is_encrypted, files, pooled, calls: Some(Semaphore::new(MAX_CALLS)) })
+    }
+
+    /// Leaves it to the callers to bound the number of calls at once, who know for whom they call.
+    #[must_use]
+    pub fn with_turns_of_its_callers(self) -> Self {
+        Self { calls: None, ..self }
     }
 
     /// Sends a request to the server's URL itself, and returns the body of an answer of success.
@@ -155,7 +162,10 @@ impl Client {
         let answered = timeout(bounds.timeout, async {
             let request = Request::builder().method(&method).uri(url).body(Full::new(body));
             let request = request.map_err(|error| CallFailure::Malformed(error.into()))?;
-            let _permit = self.calls.acquire().await;
+            let _permit = match &self.calls {
+                Some(calls) => Some(calls.acquire().await),
+                None => None,
+            };
             self.answer(request, bounds.max_answer_bytes).await
         });
         let answered = answered.await.unwrap_or(Err(CallFailure::Late));

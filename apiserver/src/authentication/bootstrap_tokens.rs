@@ -19,7 +19,7 @@ use registry_core::rest::{Answer, Getter as _};
 use resources::api::core::secrets::Secrets;
 use ring::digest::{SHA256, digest};
 
-use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
+use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome, TokenPurpose};
 
 const NAMESPACE: &str = "kube-system";
 const NAME_PREFIX: &str = "bootstrap-token-";
@@ -71,7 +71,7 @@ impl BootstrapTokens {
 }
 
 impl TokenAuthenticator for BootstrapTokens {
-    fn authenticate<'a>(&'a self, token: &'a str, _: &'a [String]) -> TokenAnswer<'a> {
+    fn authenticate<'a>(&'a self, token: &'a str, _: TokenPurpose<'a>) -> TokenAnswer<'a> {
         match parts(token) {
             Some((id, secret)) => TokenAnswer::Later(Box::pin(self.authenticate_token(id, secret))),
             None => TokenAnswer::Now(Ok(None)),

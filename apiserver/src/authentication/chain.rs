@@ -6,16 +6,20 @@
 //!
 //! Kubernetes concept: `union` in `k8s.io/apiserver/pkg/authentication/request/union` and `…/token/union`.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use http::HeaderMap;
-use registry_core::api::StatusError;
 use registry_core::api::go_text::aggregate;
+use registry_core::api::{Reason, StatusError};
 use registry_core::context::{AUTHENTICATED, UserInfo};
 use registry_core::rest::access::{InvalidToken, KnownToken};
 
-use super::{ANONYMOUS, PeerCertificates, UNAUTHENTICATED};
+use super::{ANONYMOUS, PeerCertificates, UNAUTHENTICATED, unauthorized};
+
+/// The time after which a client whose token could not be reviewed may show it again.
+const RETRY_AFTER_SECONDS: u32 = 1;
 
 /// The certificates and headers by which a request may be authenticated.
 pub(crate) struct Shown<'r> {
@@ -64,6 +68,15 @@ pub(crate) struct AuthenticatedToken {
     pub(crate) audiences: Option<Vec<String>>,
 }
 
+/// The purpose that a token is shown for, and the place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TokenPurpose<'a> {
+    /// The audiences for one of which it has to be valid.
+    pub(crate) audiences: &'a [String],
+    /// The address of the client that shows it, or `None` if a review of the API asks about it.
+    pub(crate) origin: Option<IpAddr>,
+}
+
 /// Authenticates bearer tokens.
 pub(crate) trait TokenAuthenticator: Send + Sync {
     /// Whether this authenticator compares audiences itself. Others are asked only about tokens for this server.
@@ -71,8 +84,8 @@ pub(crate) trait TokenAuthenticator: Send + Sync {
         false
     }
 
-    /// Returns the user of a token that is valid for one of these audiences.
-    fn authenticate<'a>(&'a self, token: &'a str, audiences: &'a [String]) -> TokenAnswer<'a>;
+    /// Returns the user of a token that is valid for one of the audiences.
+    fn authenticate<'a>(&'a self, token: &'a str, purpose: TokenPurpose<'a>) -> TokenAnswer<'a>;
 }
 
 /// Token authenticators, in the order in which they are asked.
@@ -94,6 +107,20 @@ pub(super) struct RefusedToken(Vec<InvalidToken>);
 #[error("{}", aggregate(std::iter::once(&InvalidToken::Unknown).chain(.0)))]
 struct ReviewedToken(Vec<InvalidToken>);
 
+// === impl RefusedToken ===
+
+impl RefusedToken {
+    /// Returns the answer to the client: 401, or 503 if one of those who may know the token could not be asked.
+    pub(super) fn into_status(self) -> StatusError {
+        let not_reviewed = self.0.iter().find(|reason| matches!(reason, InvalidToken::NotReviewed));
+        match not_reviewed {
+            Some(reason) => StatusError::new(Reason::ServiceUnavailable, reason.to_string())
+                .retry_after_seconds(RETRY_AFTER_SECONDS),
+            None => unauthorized(),
+        }
+    }
+}
+
 // === impl TokenChain ===
 
 impl TokenChain {
@@ -107,12 +134,13 @@ impl TokenChain {
         self.own_audiences = audiences;
     }
 
-    /// Returns the user of a token that is valid for this server.
+    /// Returns the user of a token that is valid for this server, and is shown from this address.
     ///
     /// # Errors
     /// Fails with the reasons if nobody accepts it.
-    pub(super) async fn user(&self, token: &str) -> Result<UserInfo, RefusedToken> {
-        self.find(token, &self.own_audiences, true).await.map(|found| found.user)
+    pub(super) async fn user(&self, token: &str, origin: Option<IpAddr>) -> Result<UserInfo, RefusedToken> {
+        let purpose = TokenPurpose { audiences: &self.own_audiences, origin };
+        self.find(token, purpose, true).await.map(|found| found.user)
     }
 
     /// Returns the user of a token that is valid for one of these audiences. An empty list means this server.
@@ -124,7 +152,7 @@ impl TokenChain {
         let own: Vec<String> =
             self.own_audiences.iter().filter(|own| wanted.contains(own)).cloned().collect();
         let is_own = !own.is_empty() || self.own_audiences.is_empty();
-        match self.find(token, wanted, is_own).await {
+        match self.find(token, TokenPurpose { audiences: wanted, origin: None }, is_own).await {
             Ok(found) => Ok(KnownToken { user: found.user, audiences: found.audiences.unwrap_or(own) }),
             Err(RefusedToken(reasons)) if reasons.is_empty() => Err(InvalidToken::Unknown),
             Err(RefusedToken(reasons)) => Err(InvalidToken::refused(ReviewedToken(reasons))),
@@ -134,7 +162,7 @@ impl TokenChain {
     async fn find(
         &self,
         token: &str,
-        audiences: &[String],
+        purpose: TokenPurpose<'_>,
         is_own: bool,
     ) -> Result<AuthenticatedToken, RefusedToken> {
         let mut errors = Vec::new();
@@ -142,7 +170,7 @@ impl TokenChain {
             if !is_own && !authenticator.compares_audiences() {
                 continue;
             }
-            let outcome = match authenticator.authenticate(token, audiences) {
+            let outcome = match authenticator.authenticate(token, purpose) {
                 TokenAnswer::Now(outcome) => outcome,
                 TokenAnswer::Later(outcome) => outcome.await,
             };

@@ -32,7 +32,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::metrics::{IssuerMetrics, JwtMetrics};
 
-use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
+use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome, TokenPurpose};
 use super::jwt::Unverified;
 
 mod checks;
@@ -149,7 +149,7 @@ impl JwtAuthenticators {
 }
 
 impl TokenAuthenticator for JwtAuthenticators {
-    fn authenticate<'a>(&'a self, token: &'a str, _: &'a [String]) -> TokenAnswer<'a> {
+    fn authenticate<'a>(&'a self, token: &'a str, _: TokenPurpose<'a>) -> TokenAnswer<'a> {
         TokenAnswer::Later(Box::pin(self.authenticate_token(token)))
     }
 }

@@ -28,7 +28,7 @@ use registry_core::rest::access::InvalidToken;
 use registry_core::rest::tokens::{TokenClaims, TokenIssuer};
 use responses::Response;
 
-use crate::authentication::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator};
+use crate::authentication::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenPurpose};
 use crate::authentication::jwt;
 use crate::options::ServiceAccountOptions;
 use crate::pki::{KeyDirectory, PkiError};
@@ -263,8 +263,8 @@ impl TokenAuthenticator for ServiceAccountTokens {
         true
     }
 
-    fn authenticate<'a>(&'a self, token: &'a str, audiences: &'a [String]) -> TokenAnswer<'a> {
-        let found = self.user_of_token(token, audiences);
+    fn authenticate<'a>(&'a self, token: &'a str, purpose: TokenPurpose<'a>) -> TokenAnswer<'a> {
+        let found = self.user_of_token(token, purpose.audiences);
         TokenAnswer::Later(Box::pin(found.map_err(InvalidToken::refused)))
     }
 }

@@ -4,6 +4,18 @@ use super::certificates::ClientCertificate;
 use super::client_certificates::ClientCertificates;
 use super::*;
 
+impl Authenticator {
+    /// Returns the user of a request.
+    async fn authenticate(
+        &self,
+        certificates: Option<&PeerCertificates>,
+        headers: &HeaderMap,
+        path: &str,
+    ) -> Result<UserInfo, StatusError> {
+        self.identify(certificates, headers, path, None).await.user
+    }
+}
+
 fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
     pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect()
 }
@@ -38,14 +50,14 @@ async fn wrong_tokens_are_refused_and_nobody_is_anonymous() {
     assert_eq!((refused.code, refused.message.as_str()), (401, "Unauthorized"));
     assert_eq!(refused.details, None);
 
-    for shown in [&[][..], &[("authorization", "")], &[("authorization", "Bearer ")]] {
-        let anonymous = authenticator(true).authenticate(None, &headers(shown), "/").await.unwrap();
+    let unknown = "Digest username=\"alice-token\"";
+    let schemes = ["", "Bearer ", "Bearer  alice-token", "Basic YTpi", "alice-token", unknown];
+    let schemes = schemes.map(|value| headers(&[("authorization", value)]));
+    for shown in [headers(&[])].iter().chain(&schemes) {
+        let anonymous = authenticator(true).authenticate(None, shown, "/").await.unwrap();
         assert_eq!(anonymous.name, "system:anonymous");
         assert_eq!(anonymous.groups, ["system:unauthenticated"]);
-        assert_eq!(
-            authenticator(false).authenticate(None, &headers(shown), "/").await.unwrap_err().code,
-            401
-        );
+        assert_eq!(authenticator(false).authenticate(None, shown, "/").await.unwrap_err().code, 401);
     }
 }
 
@@ -180,9 +192,7 @@ fn names_of_headers_are_checked() {
 async fn credentials_that_cannot_be_read_are_never_anonymous() {
     let latin1 = http::HeaderValue::from_bytes(b"Bearer j\xfcrgen").unwrap();
     let utf8 = http::HeaderValue::from_bytes("Bearer jürgen".as_bytes()).unwrap();
-    for value in
-        [latin1, utf8, http::HeaderValue::from_static("Basic YTpi"), http::HeaderValue::from_static("zork")]
-    {
+    for value in [latin1, utf8] {
         let shown = HeaderMap::from_iter([(AUTHORIZATION, value.clone())]);
         assert_eq!(
             authenticator(true).authenticate(None, &shown, "/").await.unwrap_err().code,

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use registry_core::context::{AUTHENTICATED, UserInfo};
 use ring::digest::{SHA256, digest};
 
-use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator};
+use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenPurpose};
 
 /// SHA-256 hash of a token.
 pub(super) type TokenHash = [u8; 32];
@@ -105,7 +105,7 @@ impl TokenTable {
 }
 
 impl TokenAuthenticator for TokenTable {
-    fn authenticate<'a>(&'a self, token: &'a str, _: &'a [String]) -> TokenAnswer<'a> {
+    fn authenticate<'a>(&'a self, token: &'a str, _: TokenPurpose<'a>) -> TokenAnswer<'a> {
         let found = self.user(token).cloned();
         TokenAnswer::Now(Ok(found.map(|user| AuthenticatedToken { user, audiences: None })))
     }

@@ -1,5 +1,10 @@
 //! Tokens that another server knows: it is asked with a `TokenReview`.
 //!
+//! | module | contents |
+//! |---|---|
+//! | `cache` | asks about each token once at a time, in turns |
+//! | `kept` | the answers that are kept |
+//!
 //! Answers are kept for `--authentication-token-webhook-cache-ttl`, by a hash of the token; errors are not.
 //!
 //! Kubernetes concept:
@@ -20,9 +25,10 @@ use serde_json::json;
 
 use crate::main_server;
 
-use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome};
+use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenOutcome, TokenPurpose};
 
 mod cache;
+mod kept;
 
 use cache::TokenCache;
 
@@ -102,8 +108,7 @@ impl TokenWebhook {
             other => return Err(TokenWebhookError::Version(other.to_owned())),
         };
         let client = Client::new(ClientSettings::from_kubeconfig(kubeconfig)?.through(route))?;
-        let inner = Arc::new(Webhook { client, api_version, own_audiences });
-        Ok(Self { inner, cache: TokenCache::new(ttl) })
+        Ok(Self::asking(Webhook { client, api_version, own_audiences }, ttl))
     }
 
     /// Prepares the `TokenReview`s of an extension server, which its main server answers.
@@ -113,16 +118,21 @@ impl TokenWebhook {
     pub(super) fn for_main_server(kubeconfig: Option<&Path>, ttl: Duration) -> Result<Self, SettingsError> {
         let client = main_server::client(kubeconfig, TOKEN_REVIEWS)?;
         let api_version = "authentication.k8s.io/v1";
-        let inner = Arc::new(Webhook { client, api_version, own_audiences: Vec::new() });
-        Ok(Self { inner, cache: TokenCache::new(ttl) })
+        Ok(Self::asking(Webhook { client, api_version, own_audiences: Vec::new() }, ttl))
     }
 
-    async fn authenticate_token(&self, token: &str, audiences: &[String]) -> TokenOutcome {
+    fn asking(webhook: Webhook, ttl: Duration) -> Self {
+        let client = webhook.client.with_turns_of_its_callers();
+        Self { inner: Arc::new(Webhook { client, ..webhook }), cache: TokenCache::new(ttl) }
+    }
+
+    async fn authenticate_token(&self, token: &str, purpose: TokenPurpose<'_>) -> TokenOutcome {
         let asked = || {
-            let (inner, token, audiences) = (self.inner.clone(), token.to_owned(), audiences.to_vec());
+            let inner = self.inner.clone();
+            let (token, audiences) = (token.to_owned(), purpose.audiences.to_vec());
             async move { inner.review(&token, &audiences).await }
         };
-        self.cache.get_or_ask(token, audiences, asked).await
+        self.cache.get_or_ask(token, purpose, asked).await
     }
 }
 
@@ -131,8 +141,8 @@ impl TokenAuthenticator for TokenWebhook {
         true
     }
 
-    fn authenticate<'a>(&'a self, token: &'a str, audiences: &'a [String]) -> TokenAnswer<'a> {
-        TokenAnswer::Later(Box::pin(self.authenticate_token(token, audiences)))
+    fn authenticate<'a>(&'a self, token: &'a str, purpose: TokenPurpose<'a>) -> TokenAnswer<'a> {
+        TokenAnswer::Later(Box::pin(self.authenticate_token(token, purpose)))
     }
 }
 

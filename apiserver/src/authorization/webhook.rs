@@ -1,5 +1,8 @@
 //! Asks another service whether a request is allowed: by a SubjectAccessReview, whose answers are kept for a time.
 //!
+//! A request is authorized before it has a seat, so seats do not bound the calls. Therefore each user has a number of calls
+//! at once, and a share of the queue for further ones: nobody waits for the calls of others.
+//!
 //! Kubernetes concept: [webhook mode](https://kubernetes.io/docs/reference/access-authn-authz/webhook/).
 
 use std::borrow::Cow;
@@ -14,8 +17,10 @@ use parking_lot::Mutex;
 use registry_core::context::UserInfo;
 use registry_core::rest::access::AccessRules;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::metrics::{AuthorizationWebhookMetrics, CallResult};
+use crate::shares::{QueueFull, TurnBounds, Turns, holder_of};
 
 use super::conditions::{ConditionsFailure, MatchConditions};
 use super::review_spec::{ReviewVersion, spec_of};
@@ -27,6 +32,8 @@ const MAX_KEPT: usize = 8_192;
 const MAX_KEPT_QUESTION: usize = 10_000;
 /// Maximum size of an answer.
 const MAX_ANSWER_BYTES: usize = 1 << 20;
+/// Calls at once for each user, and calls that are made or wait for their turn.
+const CALLS: TurnBounds = TurnBounds { at_once: 64, queued: 16_384 };
 /// Time before the second attempt after a failure that may pass.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 
@@ -51,6 +58,8 @@ pub(super) struct WebhookAuthorizer {
     settings: WebhookSettings,
     conditions: MatchConditions,
     metrics: AuthorizationWebhookMetrics,
+    /// The calls by user.
+    calls: Turns<String>,
     kept: Mutex<Kept>,
 }
 
@@ -75,6 +84,10 @@ struct Status {
 enum ReviewError {
     #[error(transparent)]
     Call(#[from] CallFailure),
+    #[error("this user has {0} calls of this webhook already, and none ended in time")]
+    NoTurn(usize),
+    #[error(transparent)]
+    QueueFull(#[from] QueueFull),
     #[error("the answer is no SubjectAccessReview: {0}")]
     Json(#[from] serde_json::Error),
     #[error("the answer has no status")]
@@ -93,10 +106,12 @@ impl WebhookAuthorizer {
         conditions: MatchConditions,
         metrics: AuthorizationWebhookMetrics,
     ) -> Self {
-        Self { client, settings, conditions, metrics, kept: Mutex::default() }
+        let (client, calls) = (client.with_turns_of_its_callers(), Turns::new(CALLS));
+        Self { client, settings, conditions, metrics, calls, kept: Mutex::default() }
     }
 
-    async fn ask(&self, spec: &Value) -> Result<Status, ReviewError> {
+    /// Asks about a request of this user.
+    async fn ask(&self, user: &str, spec: &Value) -> Result<Status, ReviewError> {
         let review = json!({
             "apiVersion": self.settings.version.api_version(),
             "kind": "SubjectAccessReview",
@@ -105,17 +120,27 @@ impl WebhookAuthorizer {
             "status": { "allowed": false },
         });
         let body = Bytes::from(review.to_string());
-        let bounds = Bounds { timeout: self.settings.timeout, max_answer_bytes: MAX_ANSWER_BYTES };
-        with_retries(FIRST_PAUSE, ReviewError::is_temporary, || self.call(body.clone(), bounds)).await
+        let holder = holder_of(user);
+        with_retries(FIRST_PAUSE, ReviewError::is_temporary, || self.call(holder, body.clone())).await
     }
 
-    async fn call(&self, body: Bytes, bounds: Bounds) -> Result<Status, ReviewError> {
+    async fn call(&self, holder: &str, body: Bytes) -> Result<Status, ReviewError> {
         let begun = Instant::now();
-        let answer = self.client.post(body, bounds).await.map_err(ReviewError::from);
-        let answered = answer.and_then(|answer| Status::parse(&answer));
+        let answered = self.answer(holder, body).await;
         let result = answered.as_ref().map_or_else(ReviewError::result, |_| CallResult::Success);
         self.metrics.called(result, begun.elapsed());
         answered
+    }
+
+    /// Makes a call when it is the turn of its holder. The time of both is limited together.
+    async fn answer(&self, holder: &str, body: Bytes) -> Result<Status, ReviewError> {
+        let limit = self.settings.timeout;
+        let begun = Instant::now();
+        let turn = timeout(limit, self.calls.take(holder)).await;
+        let _turn = turn.map_err(|_late| ReviewError::NoTurn(self.calls.bounds().at_once))??;
+        let bounds =
+            Bounds { timeout: limit.saturating_sub(begun.elapsed()), max_answer_bytes: MAX_ANSWER_BYTES };
+        Status::parse(&self.client.post(body, bounds).await?)
     }
 
     /// Returns whether the conditions hold.
@@ -178,7 +203,7 @@ impl Authorizer for WebhookAuthorizer {
         if let Some(status) = self.kept(&question) {
             return status.decision();
         }
-        match self.ask(&spec).await {
+        match self.ask(&attributes.user.name, &spec).await {
             Ok(status) => {
                 self.keep(question, &status);
                 status.decision()
@@ -209,6 +234,7 @@ impl ReviewError {
     fn result(&self) -> CallResult {
         match self {
             Self::Call(failure) if failure.is_timeout() => CallResult::Timeout,
+            Self::NoTurn(_) => CallResult::Timeout,
             _ => CallResult::Error,
         }
     }

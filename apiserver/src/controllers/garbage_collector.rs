@@ -5,6 +5,7 @@
 //! | `graph` | the objects and their owners, as a value |
 //! | `deletion` | whether an object is deleted, and how |
 //! | `references` | changes of the owners and finalizers of objects |
+//! | `events` | events about owners in other namespaces |
 //!
 //! A decision rests on objects that are read anew from the server. The graph only selects the objects to examine, and
 //! knows their dependents.
@@ -23,9 +24,11 @@ use super::queue::{Outcome, Queue};
 use parking_lot::{Mutex, MutexGuard};
 
 mod deletion;
+mod events;
 mod graph;
 mod references;
 
+use events::{Finding, Findings};
 use graph::{Coordinates, Effects, Graph, Uid};
 
 /// The account of the controller.
@@ -33,6 +36,8 @@ pub(super) const ACCOUNT: &str = "generic-garbage-collector";
 
 /// Maximum number of objects that are worked on at the same time.
 const WORKERS: usize = 32;
+/// Maximum number of references to one absent owner that are reported.
+const MAX_REFERENCES: usize = 16;
 
 /// The controller.
 pub(super) struct GarbageCollector {
@@ -49,6 +54,8 @@ pub(super) struct ObservedGraph {
     orphans: Queue<Uid>,
     /// The objects that are not deleted before other kinds are served.
     parked: Mutex<HashSet<Uid>>,
+    /// The references that may have to be reported.
+    findings: Findings,
 }
 
 /// Why an object is not worked on to the end.
@@ -79,7 +86,7 @@ impl GarbageCollector {
         self.objects.synced().await;
         let deletions = self.graph.deletions.run(WORKERS, |uid| self.attempt_to_delete(uid));
         let orphans = self.graph.orphans.run(WORKERS, |uid| self.attempt_to_orphan(uid));
-        tokio::join!(deletions, orphans);
+        tokio::join!(deletions, orphans, self.report());
     }
 
     async fn attempt_to_delete(&self, uid: Uid) -> Outcome {
@@ -140,6 +147,7 @@ impl ObservedGraph {
             deletions: Queue::new(),
             orphans: Queue::new(),
             parked: Mutex::default(),
+            findings: Findings::default(),
         })
     }
 
@@ -153,7 +161,18 @@ impl ObservedGraph {
         for uid in effects.orphan {
             self.orphans.add(uid);
         }
+        for reference in effects.misplaced {
+            self.findings.add(Finding::Elsewhere(reference));
+        }
         result
+    }
+
+    /// Notes that an owner, of which only references are known, is not where they say.
+    fn note_absence(&self, owner: &Uid, at: &Coordinates) {
+        let references = self.graph().references(owner, at, MAX_REFERENCES);
+        for reference in references {
+            self.findings.add(Finding::Absent(reference));
+        }
     }
 
     fn graph(&self) -> MutexGuard<'_, Graph> {

@@ -10,7 +10,7 @@ use request_info::RequestInfo;
 use tracing::Span;
 
 use crate::audit::Recording;
-use crate::authentication::requested_impersonation;
+use crate::authentication::{Identified, requested_impersonation};
 use crate::authorization::impersonation::{Impersonated, impersonated};
 use crate::authorization::rights::Right;
 use crate::telemetry::Traced;
@@ -18,20 +18,16 @@ use crate::telemetry::Traced;
 use super::{Arrival, Dispatch, Filters, Peer, request_log};
 
 impl<D: Dispatch> Filters<D> {
-    pub(super) async fn authenticate(
-        &self,
-        peer: &Peer,
-        headers: &HeaderMap,
-        path: &str,
-    ) -> Result<UserInfo, StatusError> {
+    pub(super) async fn authenticate(&self, peer: &Peer, headers: &HeaderMap, path: &str) -> Identified {
         let access = self.metrics.access();
         let certificates = peer.certificates.as_ref();
-        let authenticated = self.authenticator.authenticate(certificates, headers, path).await;
-        match &authenticated {
+        let origin = peer.address.map(|address| address.ip());
+        let identified = self.authenticator.identify(certificates, headers, path, origin).await;
+        match &identified.user {
             Ok(user) => access.authenticated(&user.name),
             Err(_) => access.not_authenticated(headers.contains_key(http::header::AUTHORIZATION)),
         }
-        authenticated
+        identified
     }
 
     pub(super) async fn authorize(

@@ -15,14 +15,14 @@ use flowcontrol::{Flow, FlowControl, RegisteredWatch, Seat, Wanted};
 use http::StatusCode;
 use http::header::{HeaderValue, RETRY_AFTER};
 use registry_core::api::StatusError;
-use registry_core::context::{ServiceAccountName, UserInfo};
+use registry_core::context::UserInfo;
 use request_info::{RequestInfo, Verb};
 use responses::{self, Response};
 
 use crate::health::Endpoint;
 use crate::metrics::InFlightNumbers;
 use crate::options::LimitOptions;
-use crate::shares::{Held, Holders, Shares};
+use crate::shares::{Held, Holders, Shares, holder_of};
 
 /// Value of `Retry-After` for a request that is refused by a fixed limit.
 const RETRY_AFTER_SECONDS: u32 = 1;
@@ -41,8 +41,6 @@ const MAX_INITIALIZATION: Duration = Duration::from_secs(10);
 
 /// The text of a refusal.
 const REFUSAL: &str = "Too many requests, please try again later.";
-
-const SYSTEM_NAMESPACE: &str = "kube-system";
 
 /// Bounds on requests in flight.
 pub(super) struct InFlight {
@@ -206,18 +204,6 @@ impl InFlight {
     }
 }
 
-/// Returns the name under which a user takes places. All service accounts of a namespace share one, because a
-/// user who can create service accounts could otherwise multiply their share; those of `kube-system` are
-/// controllers, and each is a separate user.
-fn holder_of(user: &str) -> &str {
-    match ServiceAccountName::from_user(user) {
-        Some(account) if account.namespace != SYSTEM_NAMESPACE => {
-            user.strip_suffix(account.name).unwrap_or(user)
-        }
-        _ => user,
-    }
-}
-
 // === impl Numbers ===
 
 impl Numbers {
@@ -359,22 +345,6 @@ impl From<Refused> for StatusError {
 mod tests {
     use super::*;
     use crate::options::Options;
-
-    #[test]
-    fn service_accounts_of_a_namespace_are_one_holder() {
-        for (user, holder) in [
-            ("alice", "alice"),
-            ("system:serviceaccount:team:one", "system:serviceaccount:team:"),
-            ("system:serviceaccount:team:two", "system:serviceaccount:team:"),
-            (
-                "system:serviceaccount:kube-system:job-controller",
-                "system:serviceaccount:kube-system:job-controller",
-            ),
-            ("system:node:n1", "system:node:n1"),
-        ] {
-            assert_eq!(holder_of(user), holder);
-        }
-    }
 
     #[test]
     fn bodies_of_one_user_leave_memory_for_others() {

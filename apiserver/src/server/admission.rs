@@ -11,6 +11,7 @@ use resources::admission::{AdmissionConfiguration, AdmissionSettings};
 
 use crate::admission::{AdmissionChain, NamespaceLifecycle, add_policies, webhooks};
 use crate::options::Controller;
+use crate::shares::TurnBounds;
 use crate::webhooks::Webhooks;
 
 use super::assembly::Assembly;
@@ -35,10 +36,11 @@ pub(super) fn chain(
         chain.mutating.push(Arc::new(lifecycle.beside_controller(runs_controller)));
     }
     let configuration = options.admission.configuration()?;
-    let callers = callers(&configuration, services, resolver).map_err(|source| {
-        let place = "--admission-control-config-file: kubeConfigFile";
-        ServerError::Kubeconfig { place, source }
-    })?;
+    let callers =
+        callers(&configuration, services, resolver, assembly.opened.webhook_calls).map_err(|source| {
+            let place = "--admission-control-config-file: kubeConfigFile";
+            ServerError::Kubeconfig { place, source }
+        })?;
     let webhooks = webhooks::plugins(installed, services, callers, metrics.admission());
     let gates = options.feature_gates();
     let own = main_kinds.is_none().then(|| {
@@ -70,10 +72,11 @@ fn callers(
     configuration: &AdmissionConfiguration,
     services: &Services,
     resolver: &Arc<ServiceResolver>,
+    calls: TurnBounds,
 ) -> Result<webhooks::Callers, SettingsError> {
     let caller = |kubeconfig: &Option<PathBuf>| -> Result<Arc<dyn WebhookCaller>, SettingsError> {
         Ok(match kubeconfig {
-            Some(path) => Arc::new(Webhooks::with_credentials(resolver.clone(), path)?),
+            Some(path) => Arc::new(Webhooks::with_credentials(resolver.clone(), path, calls)?),
             None => services.webhooks.clone(),
         })
     };

@@ -15,6 +15,7 @@ use crate::faults::Faults;
 #[cfg(feature = "embedded")]
 use crate::options::StorageChoice;
 use crate::options::{Options, ServedResources};
+use crate::shares::TurnBounds;
 #[cfg(feature = "embedded")]
 use crate::storage::Backends;
 use crate::storage::Storages;
@@ -45,6 +46,8 @@ pub struct ServerBuilder {
     shutdown: CancellationToken,
     clock: Clock,
     host_name: Option<String>,
+    /// The calls of each webhook; `None` but in tests.
+    webhook_calls: Option<TurnBounds>,
     /// `None` but in tests.
     faults: Option<Arc<Faults>>,
     authored: Authored,
@@ -118,6 +121,12 @@ impl ServerBuilder {
         self
     }
 
+    /// Sets how many calls of each webhook there are, for tests.
+    pub(crate) fn webhook_calls(mut self, calls: TurnBounds) -> Self {
+        self.webhook_calls = Some(calls);
+        self
+    }
+
     /// Lets requests fail by rules, for tests of clients.
     pub(crate) fn faults(mut self, faults: Arc<Faults>) -> Self {
         self.faults = Some(faults);
@@ -141,6 +150,7 @@ impl ServerBuilder {
         let declared = self.declared();
         let opening = Opened::new(&mut options, checked, self.is_extension, clock, &declared);
         let mut opened = Box::pin(opening).await?;
+        opened.webhook_calls = self.webhook_calls.unwrap_or(opened.webhook_calls);
         let main_server = if self.is_extension {
             Some(Box::pin(MainServer::open(&options, opened.tls.trust())).await?)
         } else {

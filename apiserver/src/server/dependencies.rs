@@ -74,7 +74,7 @@ impl ServerDependencies {
             access: Arc::new(ServerAccess::new(authenticator.clone(), authorizer)),
             tokens,
             components: Arc::new(ControlPlane::new(engine, &peer_tls)),
-            webhooks: Arc::new(Webhooks::new(resolver.clone())),
+            webhooks: Arc::new(Webhooks::new(resolver.clone(), opened.webhook_calls)),
             kubelet_address_types: options.kubelet.kubelet_preferred_address_types.clone().into(),
             features: options.feature_gates().features(),
             stores,

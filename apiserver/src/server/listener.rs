@@ -1,6 +1,6 @@
 //! Accepts connections, and drains them at shutdown.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::filters::{Dispatch, Filters};
-use crate::shares::{SharedPlace, SharedPlaces};
+use crate::shares::{SharedPlace, SharedPlaces, origin};
 
 use super::connection::{self, ConnectionLimits, Serving};
 use super::long_work::LongWork;
@@ -58,7 +58,7 @@ impl<D: Dispatch> Connections<D> {
                     continue;
                 }
             };
-            if let Some(place) = self.places.take(&origin(address)) {
+            if let Some(place) = self.places.take(&origin(address.ip())) {
                 self.spawn(stream, address, place, stopping.clone());
             } else {
                 self.serving.filters.metrics().refused_connection();
@@ -100,30 +100,5 @@ impl<D: Dispatch> Connections<D> {
             self.serving.cut.cancel();
             self.running.wait().await;
         }
-    }
-}
-
-/// Returns the key of an origin: an IPv4 address, or the network of an IPv6 address, because a host usually
-/// has a whole one.
-fn origin(address: SocketAddr) -> IpAddr {
-    match address.ip().to_canonical() {
-        IpAddr::V6(address) => {
-            let network = address.to_bits() & !u128::from(u64::MAX);
-            IpAddr::V6(Ipv6Addr::from_bits(network))
-        }
-        address @ IpAddr::V4(_) => address,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_is_one_origin() {
-        let of = |text: &str| origin(text.parse().unwrap()).to_string();
-        assert_eq!(of("192.0.2.1:4000"), "192.0.2.1");
-        assert_eq!(of("[::ffff:192.0.2.1]:4000"), "192.0.2.1");
-        assert_eq!(of("[2001:db8:1:2:3:4:5:6]:4000"), "2001:db8:1:2::");
     }
 }

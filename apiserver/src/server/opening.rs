@@ -21,8 +21,10 @@ use crate::encryption::{self, Encryption, EncryptionError, Services};
 use crate::metrics::ServerMetrics;
 use crate::options::{Options, StorageChoice};
 use crate::server::error::ServerError;
+use crate::shares::TurnBounds;
 use crate::storage::{Engine, EngineOpening, Overrides};
 use crate::telemetry::Sampler;
+use crate::webhooks::CALLS as WEBHOOK_CALLS;
 
 use super::address::listen;
 use super::data_directory::DataDirectory;
@@ -61,6 +63,8 @@ pub(super) struct Opened {
     pub(super) long_work: Arc<LongWork>,
     /// The time of day that leases, tokens and finished jobs end by.
     pub(super) clock: Clock,
+    /// The calls of each webhook.
+    pub(super) webhook_calls: TurnBounds,
     /// `None` if the main server authorizes.
     pub(super) authorization: Option<Authorization>,
     /// The ways to other servers.
@@ -172,6 +176,7 @@ impl Opened {
             sampler: checked.sampler,
             long_work: Arc::new(LongWork::start()?),
             clock,
+            webhook_calls: WEBHOOK_CALLS,
             authorization: checked.authorization,
             egress: checked.egress,
             peer_authorities,

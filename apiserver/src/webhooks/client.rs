@@ -19,18 +19,18 @@ use hyper::body::Incoming;
 use registry_core::rest::webhook::{WebhookCall, WebhookClientConfig, WebhookError, WebhookTarget};
 use registry_core::stage;
 use request_info::decode_bytes;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 use tracing::Instrument as _;
 
 use super::UnusableWebhook;
-use crate::shares::Holders;
+use crate::shares::{QueueFull, TurnBounds, Turns};
 use crate::telemetry::{self, TRACEPARENT};
 use crate::version::SERVER_VERSION;
 
-/// Maximum number of calls of one webhook that one user causes at once: a webhook that writes what it is called for does not
-/// call itself without end, and nobody waits for the calls of others. Further calls wait for their turn, within their time.
-const MAX_CALLS: usize = 256;
+/// The calls of one webhook: what one user causes at once is bounded, so that a webhook that writes what it is called for
+/// does not call itself without end, and nobody waits for the calls of others. Further calls wait for their turn, within
+/// their time.
+pub(crate) const CALLS: TurnBounds = TurnBounds { at_once: 256, queued: 65_536 };
 /// Maximum time to connect: that of a whole call.
 const DIAL_TIMEOUT: Duration = Duration::from_secs(30);
 /// As in Kubernetes: calls over HTTP/2 would all go to one of the endpoints of a service.
@@ -50,19 +50,18 @@ pub(super) struct Client {
     host: HeaderValue,
     connections: clients::Client,
     /// The calls by user.
-    calls: Holders<String, Calls>,
+    calls: Turns<String>,
     /// Whether the log says that the webhook's address is not allowed.
     has_logged_refusal: AtomicBool,
 }
 
-/// The calls of one user.
-struct Calls(Semaphore);
-
 /// Reasons for which there is no answer in time.
 #[derive(Debug, thiserror::Error)]
 enum NoAnswer {
-    #[error("this user has {} calls of this webhook already, and none ended in time", MAX_CALLS)]
-    Busy,
+    #[error("this user has {0} calls of this webhook already, and none ended in time")]
+    Busy(usize),
+    #[error(transparent)]
+    QueueFull(#[from] QueueFull),
     #[error("context deadline exceeded (Client.Timeout {0})")]
     Late(&'static str),
 }
@@ -116,14 +115,6 @@ fn requested_path(path: &str) -> String {
     encoded
 }
 
-// === impl Calls ===
-
-impl Default for Calls {
-    fn default() -> Self {
-        Self(Semaphore::new(MAX_CALLS))
-    }
-}
-
 // === impl Client ===
 
 impl Client {
@@ -135,6 +126,7 @@ impl Client {
         config: &WebhookClientConfig,
         resolver: Arc<ServiceResolver>,
         users: Option<&Kubeconfig>,
+        calls: TurnBounds,
     ) -> Result<Self, UnusableWebhook> {
         let url = config.target.to_string();
         let uri: Uri = url.parse()?;
@@ -162,7 +154,7 @@ impl Client {
             host: HeaderValue::from_str(authority)?,
             url: format!("https://{authority}{}", requested_path(uri.path())),
             connections: clients::Client::connecting(settings, connector, &PROTOCOLS)?,
-            calls: Holders::default(),
+            calls: Turns::new(calls),
             has_logged_refusal: AtomicBool::new(false),
         })
     }
@@ -177,11 +169,10 @@ impl Client {
         // Rounded up, so that it is never 0.
         let query = format!("timeout={}s", timeout.saturating_add(ALMOST_A_SECOND).as_secs());
         let failed = |source| WebhookError::Unanswered { url: format!("{}?{query}", self.url), source };
-        let calls = user.map(|user| self.calls.hold(user));
-        let _permit = match calls.as_deref() {
-            Some(Calls(permits)) => match timeout_at(deadline, permits.acquire()).await {
-                Ok(Ok(permit)) => Some(permit),
-                _ => return Err(failed(NoAnswer::Busy.into())),
+        let _turn = match user {
+            Some(user) => match timeout_at(deadline, self.calls.take(user)).await {
+                Ok(turn) => Some(turn.map_err(|full| failed(NoAnswer::from(full).into()))?),
+                Err(_late) => return Err(failed(NoAnswer::Busy(self.calls.bounds().at_once).into())),
             },
             None => None,
         };

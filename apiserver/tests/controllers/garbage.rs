@@ -124,6 +124,66 @@ async fn an_owner_in_another_namespace_counts_as_absent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_owner_in_another_namespace_is_told_in_an_event() {
+    let world = World::start().await;
+    let events = async |namespace: &str| {
+        let list = world.get(&format!("/api/v1/namespaces/{namespace}/events")).await.unwrap();
+        let mut events = list["items"].as_array().unwrap().clone();
+        events.retain(|event| event["reason"] == "OwnerRefInvalidNamespace");
+        events
+    };
+    let lone = world.own("lone", &[]).await;
+    let root = world.own("root", &[]).await;
+    world.own("neighbor", &[owner(&root)]).await;
+    world.create_namespace("own").await;
+    // An owner without other dependents, one with some, and one that does not exist.
+    let mut absent = owner(&lone);
+    absent["uid"] = uuid::Uuid::new_v4().to_string().into();
+    for (name, owner) in [("of-lone", owner(&lone)), ("of-root", owner(&root)), ("absent", absent)] {
+        let owned = world.own_in("own", name, std::slice::from_ref(&owner), &[]).await;
+        world.gone(&format!("/api/v1/namespaces/own/configmaps/{name}")).await;
+        if !name.starts_with("of-") {
+            continue;
+        }
+        let is_about = |event: &Value| event["involvedObject"]["name"] == name;
+        world.until("an event", async || events("own").await.iter().any(is_about)).await;
+        let event = events("own").await.into_iter().find(is_about).unwrap();
+        let uid = owner["uid"].as_str().unwrap();
+        assert_eq!(
+            event["involvedObject"],
+            json!({
+                "apiVersion": "v1", "kind": "ConfigMap", "namespace": "own", "name": name,
+                "uid": owned["metadata"]["uid"],
+            })
+        );
+        let message = format!(
+            "ownerRef [v1/ConfigMap, namespace: own, name: {}, uid: {uid}] does not exist in namespace \"own\"",
+            owner["name"].as_str().unwrap()
+        );
+        assert_eq!((&event["type"], &event["message"]), (&json!("Warning"), &json!(message)));
+        assert_eq!(event["source"], json!({"component": "garbage-collector-controller"}));
+        assert_eq!(event["reportingComponent"], "garbage-collector-controller");
+        assert_eq!((&event["count"], &event["firstTimestamp"]), (&json!(1), &event["lastTimestamp"]));
+    }
+    // A cluster-scoped object with a namespaced owner: the event is in the namespace `default`.
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+        "metadata": {"name": "owned", "ownerReferences": [owner(&lone)]},
+    });
+    world.create("/apis/rbac.authorization.k8s.io/v1/clusterroles", &role).await;
+    world.until("an event", async || !events("default").await.is_empty()).await;
+    let event = &events("default").await[0];
+    assert_eq!(event["involvedObject"]["kind"], "ClusterRole");
+    assert!(event["message"].as_str().unwrap().ends_with("does not exist in namespace \"\""), "{event}");
+
+    world.settle().await;
+    let about: Vec<Value> =
+        events("own").await.iter().map(|event| event["involvedObject"]["name"].clone()).collect();
+    assert_eq!(about.len(), 2, "one for each reference to an owner that exists elsewhere: {about:?}");
+    assert!(world.get(&map("neighbor")).await.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_scoped_owner_has_dependents_in_every_namespace() {
     let world = World::start().await;
     let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "root"}});

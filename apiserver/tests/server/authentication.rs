@@ -117,6 +117,42 @@ async fn browsers_show_their_token_as_a_subprotocol_of_a_websocket() {
     server.stop().await;
 }
 
+#[tokio::test]
+async fn the_header_of_a_token_is_read_as_by_kubernetes() {
+    const WARNING: &str = "299 - \"the provided Authorization header contains extra space before the bearer token, and is ignored\"";
+    for is_anonymous_allowed in [true, false] {
+        let builder = TestServer::builder().memory();
+        let builder = builder.flag(format!("--anonymous-auth={is_anonymous_allowed}"));
+        let server = builder.start().await.unwrap();
+        let nobody = if is_anonymous_allowed { "system:anonymous" } else { "" };
+        for protocol in [Protocol::Http1, Protocol::Http2] {
+            for (header, user, is_warned) in [
+                ("Bearer alice-token", "alice", false),
+                ("BEARER alice-token", "alice", false),
+                ("Bearer alice-token x", "alice", false),
+                ("Bearer  alice-token", nobody, true),
+                ("Bearer   alice-token x", nobody, true),
+                ("Bearer", nobody, false),
+                ("alice-token", nobody, false),
+                ("Basic YWxpY2U6YWxpY2UtdG9rZW4=", nobody, false),
+                ("Digest username=\"alice\", response=\"0\"", nobody, false),
+                ("Bearer zork", "", false),
+            ] {
+                let mut connection = Connection::open(&server, protocol).await;
+                let shown = [("authorization", header)];
+                // Not allowed to anybody, so that the refusal names the user.
+                let answer = send(&mut connection, ("GET", "/zork"), &shown, Value::Null).await;
+                let (status, name) = if user.is_empty() { (401, "Unauthorized") } else { (403, user) };
+                assert_eq!(answer.status, status, "{header}: {}", answer.text());
+                assert!(answer.text().contains(name), "{header}: {}", answer.text());
+                let warnings: Vec<_> = answer.headers.get_all("warning").iter().collect();
+                assert_eq!(warnings, if is_warned { vec![WARNING] } else { vec![] }, "{header}");
+            }
+        }
+        server.stop().await;
+    }
+}
+
 /// Clients of Kubernetes' test environments trust the certificates that these put into `--cert-dir`.
 #[tokio::test]
 async fn a_certificate_that_is_put_into_the_directory_is_served() {

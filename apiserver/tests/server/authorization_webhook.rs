@@ -15,7 +15,8 @@ use crate::client::{Connection, Protocol};
 use crate::metrics::Page;
 use crate::tls_server::TlsServer;
 
-/// A service that allows configmaps, denies secrets, is out of order for pods, and has no opinion about the rest.
+/// A service that allows configmaps, denies secrets, is out of order for pods, does not answer for endpoints, and has no opinion
+/// about the rest.
 struct Service {
     kubeconfig: PathBuf,
     _directory: tempfile::TempDir,
@@ -89,6 +90,7 @@ async fn answer(
         Some("pods") => {
             return Ok(Response::builder().status(503).body(Full::default()).unwrap());
         }
+        Some("endpoints") => std::future::pending().await,
         _ => json!({ "allowed": false }),
     };
     review["status"] = status;
@@ -279,5 +281,31 @@ async fn a_changed_configuration_is_applied_and_a_wrong_one_is_not() {
     let excluded =
         "apiserver_authorization_match_condition_exclusions_total{name=\"service\",type=\"Webhook\"}";
     assert_ne!(metric(&mut connection, excluded).await.as_deref(), Some("0"));
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn calls_for_one_user_hold_up_nobody_else() {
+    /// Number of calls at once for one user.
+    const AT_ONCE: usize = 64;
+    let service = Service::start().await;
+    let file = format!("--authorization-webhook-config-file={}", service.kubeconfig.display());
+    let builder = memory().flag("--authorization-mode=Webhook,RBAC").flag(file);
+    let server = builder.token("bob-token", "bob", "").start().await.unwrap();
+    let mut connection = Connection::open(&server, Protocol::Http2).await;
+    let Connection::Http2 { sender, .. } = &connection else { panic!("another protocol") };
+    let mut flood = tokio::task::JoinSet::new();
+    for number in 0..AT_ONCE + 6 {
+        let mut connection = Connection::Http2 { sender: sender.clone(), server: None, is_over: false };
+        let path = format!("/api/v1/namespaces/n-{number}/endpoints");
+        flood.spawn(async move { connection.get(&path, Some(ALICE_TOKEN)).await.status });
+    }
+    while service.calls() < AT_ONCE {
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    let answered = connection.get("/api/v1/namespaces/default/configmaps", Some("bob-token")).await;
+    assert_eq!((answered.status, service.calls()), (200, AT_ONCE + 1), "{}", answered.text());
+    assert!(flood.try_join_next().is_none(), "the others wait");
+    drop(flood);
     server.stop().await;
 }

@@ -107,3 +107,48 @@ async fn an_empty_selector_selects_all_pods_and_an_absent_selector_none() {
     }
     server.stop().await;
 }
+
+#[tokio::test]
+async fn only_the_budget_that_selects_the_pod_is_charged() {
+    let server = TestServer::builder().memory().without_controllers().start().await.unwrap();
+    let mut admin = Connection::open(&server, Protocol::Http2).await;
+    let account = json!({"metadata": {"name": "default"}});
+    admin.call("POST", "/api/v1/namespaces/default/serviceaccounts", &account).await;
+    run(&mut admin, "a", true).await;
+    let (budgets, _) = BUDGET.rsplit_once('/').unwrap();
+    let expression = |operator: &str, values: Value| json!({"matchExpressions": [{"key": "app", "operator": operator, "values": values}]});
+    let mut selectors = vec![
+        ("b".to_owned(), expression("In", json!(["x", "a"]))),
+        ("differs".to_owned(), expression("NotIn", json!(["x", "a"]))),
+        ("lacks".to_owned(), json!({"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]})),
+        ("both".to_owned(), json!({"matchLabels": {"app": "a", "tier": "x"}})),
+    ];
+    selectors.extend((0..20).map(|number| {
+        (format!("other-{number}"), json!({"matchLabels": {"app": format!("other-{number}")}}))
+    }));
+    for (name, selector) in &selectors {
+        let budget = json!({"metadata": {"name": name}, "spec": {"minAvailable": 1, "selector": selector}});
+        assert_eq!(admin.call("POST", budgets, &budget).await.status, 201, "{name}");
+        let status = json!({"status": {
+            "observedGeneration": 1, "disruptionsAllowed": 1, "currentHealthy": 2, "desiredHealthy": 1,
+        }});
+        let path = format!("{budgets}/{name}/status");
+        assert_eq!(admin.call("PATCH", &path, &status).await.status, 200, "{name}");
+    }
+    let (code, status) = evict(&mut admin, "a", "").await;
+    assert_eq!(code, 201, "{status}");
+    let list = admin.get(budgets, Some("admin-token")).await.json();
+    let charged: Vec<&Value> = list["items"].as_array().unwrap().iter().collect();
+    assert_eq!(charged.len(), selectors.len());
+    for budget in charged {
+        let is_charged = budget["metadata"]["name"] == "b";
+        let (allowed, disrupted) =
+            (&budget["status"]["disruptionsAllowed"], &budget["status"]["disruptedPods"]["a"]);
+        assert_eq!(
+            (allowed, disrupted.is_string()),
+            (&json!(i32::from(!is_charged)), is_charged),
+            "{budget}"
+        );
+    }
+    server.stop().await;
+}

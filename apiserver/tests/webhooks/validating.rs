@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use apiserver::testing::TestServer;
 use serde_json::{Value, json};
 
+use crate::client::{Connection, Protocol, request};
 use crate::hook::{Reply, allowed, patched};
 use crate::world::{Kind, MAPS, World, map};
 
@@ -152,4 +153,41 @@ async fn a_server_that_has_just_started_skips_no_webhook() {
     assert!(refused["message"].as_str().unwrap().contains("denied the request"), "{refused}");
     assert!(!hook.calls("refuse").is_empty());
     again.server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn calls_for_one_user_hold_up_nobody_else() {
+    const AT_ONCE: usize = 4;
+    let builder = TestServer::builder().memory().webhook_calls(AT_ONCE);
+    let mut world = World::over(builder.token("hog-token", "hog", "system:masters")).await;
+    let is_of_hog = |request: &Value| request["userInfo"]["username"] == "hog";
+    world.hook.on("slow", move |request| if is_of_hog(request) { Reply::Hang } else { allowed() });
+    let mut slow = world.webhook("slow", "CREATE", CONFIG_MAPS);
+    slow["timeoutSeconds"] = json!(30);
+    world.register(Kind::Validating, "c", &[slow]).await;
+    let calls_of_hog = |world: &World| world.hook.calls("slow").iter().filter(|call| is_of_hog(call)).count();
+
+    let mut flood = tokio::task::JoinSet::new();
+    for number in 0..AT_ONCE + 2 {
+        let mut connection = Connection::open(&world.server, Protocol::Http2).await;
+        flood.spawn(async move {
+            let hog = [("authorization", "Bearer hog-token")];
+            connection.send(request("POST", MAPS, &hog, &map(&format!("hog-{number}")))).await.status
+        });
+    }
+    while calls_of_hog(&world) < AT_ONCE {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    world.expect(201, "POST", MAPS, map("other")).await;
+    assert_eq!(calls_of_hog(&world), AT_ONCE, "further calls wait for their turn");
+    assert!(flood.try_join_next().is_none(), "no write is answered");
+
+    // A client that leaves gives its turns back.
+    world.hook.on("slow", |_| allowed());
+    flood.shutdown().await;
+    let mut connection = Connection::open(&world.server, Protocol::Http2).await;
+    let hog = [("authorization", "Bearer hog-token")];
+    let answered = connection.send(request("POST", MAPS, &hog, &map("last"))).await;
+    assert_eq!(answered.status, 201, "{}", answered.text());
+    world.server.stop().await;
 }

@@ -121,6 +121,9 @@ pub enum InvalidToken {
     /// The authenticators of tokens of its kind do not accept it.
     #[error("{0}")]
     Refused(#[source] Arc<dyn std::error::Error + Send + Sync>),
+    /// It may be valid, but too many others wait for their review.
+    #[error("too many tokens wait for their review, please try again later")]
+    NotReviewed,
 }
 
 /// The server's authentication and authorisation, for review resources.

@@ -45,8 +45,13 @@ impl Lookup {
 
     /// Returns the present objects of a namespace.
     pub(crate) async fn newest_in(&self, namespace: &str) -> Result<Vec<Object>, StatusError> {
-        let page = self.store.list(&RequestContext::system(namespace), &ListOptions::default()).await?;
-        page.items.iter().map(|entry| self.store.read(entry)).collect()
+        self.newest_entries_in(namespace).await?.iter().map(|entry| self.store.read(entry)).collect()
+    }
+
+    /// Returns the present entries of a namespace, not decoded.
+    pub(crate) async fn newest_entries_in(&self, namespace: &str) -> Result<Vec<StoredObject>, StatusError> {
+        let options = ListOptions::default();
+        Ok(self.store.list(&RequestContext::system(namespace), &options).await?.items)
     }
 
     /// Returns the store.

@@ -35,7 +35,11 @@ impl GarbageCollector {
             self.graph.graph().move_to_cluster(uid);
             at.namespace.clear();
         }
-        let Some((kind, object)) = self.read(uid, &at).await? else {
+        let found = self.read(uid, &at).await;
+        if let Ok(None) | Err(Unfinished::OwnerInNamespace) = found {
+            self.graph.note_absence(uid, &at);
+        }
+        let Some((kind, object)) = found? else {
             self.graph.change(|graph, effects| graph.confirm_absence(uid, &at, effects));
             return Ok(());
         };

@@ -67,6 +67,19 @@ pub(super) struct Effects {
     pub(super) delete: BTreeSet<Uid>,
     /// The objects whose dependents lose them as their owners.
     pub(super) orphan: BTreeSet<Uid>,
+    /// The references to owners that are in another namespace.
+    pub(super) misplaced: Vec<Reference>,
+}
+
+/// A reference of an object to an owner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reference {
+    /// The unique id of the object.
+    pub(super) uid: Uid,
+    /// Where the object is.
+    pub(super) dependent: Coordinates,
+    /// The reference.
+    pub(super) owner: OwnerReference,
 }
 
 // === impl Coordinates ===
@@ -98,6 +111,11 @@ impl Coordinates {
             && self.kind == owner.kind
             && self.api_version == owner.api_version
             && self.name == owner.name
+    }
+
+    /// Whether an object in a namespace is here, and the dependent in no or another one.
+    fn is_apart(&self, dependent: &Self) -> bool {
+        !self.namespace.is_empty() && self.namespace != dependent.namespace
     }
 }
 
@@ -165,8 +183,26 @@ impl Graph {
         node.coordinates = coordinates.clone();
         if was_virtual && is_elsewhere {
             let (_, mistaken) = self.partition(uid, &coordinates);
+            let misplaced = mistaken.iter().filter_map(|dependent| self.reference(dependent, uid));
+            let misplaced = misplaced.filter(|reference| coordinates.is_apart(&reference.dependent));
+            effects.misplaced.extend(misplaced);
             effects.delete.extend(mistaken);
         }
+    }
+
+    /// Returns the first reference of an object to an owner.
+    fn reference(&self, dependent: &Uid, owner: &str) -> Option<Reference> {
+        let node = self.nodes.get(dependent)?;
+        let owner = node.owners.iter().find(|reference| reference.uid == owner)?.clone();
+        Some(Reference { uid: dependent.clone(), dependent: node.coordinates.clone(), owner })
+    }
+
+    /// Returns references to a virtual node that mean the object at these coordinates, at most this number of them.
+    pub(super) fn references(&self, owner: &Uid, at: &Coordinates, max: usize) -> Vec<Reference> {
+        let Some(node) = self.nodes.get(owner).filter(|node| node.kind.is_none()) else { return Vec::new() };
+        let references = node.dependents.iter().filter_map(|dependent| self.reference(dependent, owner));
+        let means = |found: &Reference| at.matches(&found.owner, &found.dependent.namespace);
+        references.filter(means).take(max).collect()
     }
 
     /// Replaces the owners of a node.
@@ -181,8 +217,14 @@ impl Graph {
             owners.iter().map(|owner| (owner.uid.clone(), owner.clone())).collect()
         };
         let (before, after) = (by_uid(&before), by_uid(owners));
+        // As in Kubernetes, only the first owner that is not as a reference says is reported.
+        let mut is_doubtful = false;
         for owner in owners.iter().filter(|owner| !before.contains_key(&owner.uid)) {
-            self.link(uid, &namespace, owner, effects);
+            let is_apart = self.link(uid, &namespace, owner, effects);
+            if let (Some(true), false) = (is_apart, is_doubtful) {
+                effects.misplaced.extend(self.reference(uid, &owner.uid));
+            }
+            is_doubtful |= is_apart.is_some();
         }
         for old in before.values() {
             let now = after.get(&old.uid);
@@ -195,23 +237,33 @@ impl Graph {
         }
     }
 
-    /// Adds a dependent to its owner, which becomes a virtual node if it has none.
-    fn link(&mut self, uid: &Uid, namespace: &str, owner: &OwnerReference, effects: &mut Effects) {
+    /// Adds a dependent to its owner, which becomes a virtual node if it has none. If the owner is not as the reference says,
+    /// returns whether it exists in another namespace.
+    fn link(
+        &mut self,
+        uid: &Uid,
+        namespace: &str,
+        owner: &OwnerReference,
+        effects: &mut Effects,
+    ) -> Option<bool> {
         let Some(node) = self.nodes.get_mut(owner.uid.as_str()) else {
             let mut node = Node::referred(Coordinates::referred(owner, namespace));
             node.dependents.insert(uid.clone());
             let owner: Uid = owner.uid.as_str().into();
             self.nodes.insert(owner.clone(), node);
             effects.delete.insert(owner);
-            return;
+            return None;
         };
         node.dependents.insert(uid.clone());
         let coordinates = &node.coordinates;
         // A virtual cluster-scoped owner may be a namespaced one that a cluster-scoped dependent refers to.
         let is_doubtful = node.kind.is_none() && coordinates.namespace.is_empty() && !namespace.is_empty();
-        if !coordinates.matches(owner, namespace) || is_doubtful || node.deletes_dependents {
+        let is_mistaken = !coordinates.matches(owner, namespace) || is_doubtful;
+        if is_mistaken || node.deletes_dependents {
             effects.delete.insert(uid.clone());
         }
+        let is_apart = !coordinates.namespace.is_empty() && coordinates.namespace != namespace;
+        is_mistaken.then_some(is_apart && node.kind.is_some())
     }
 
     fn unlink(&mut self, uid: &Uid, owner: &str) {

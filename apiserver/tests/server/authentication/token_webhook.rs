@@ -194,3 +194,86 @@ async fn the_webhook_sees_a_renewed_client_certificate() {
     assert_eq!(peer.connections(), 2);
     server.stop().await;
 }
+
+/// Opens a connection from this address of this machine.
+async fn open_from(server: &TestServer, address: [u8; 4]) -> Connection {
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind((address, 0).into()).unwrap();
+    let stream = socket.connect(server.address()).await.unwrap();
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(server.client_tls(&["h2"])));
+    let stream = connector.connect("localhost".try_into().unwrap(), stream).await.unwrap();
+    Connection::over(stream, Protocol::Http2).await
+}
+
+#[tokio::test]
+async fn unknown_tokens_from_one_address_lock_nobody_out() {
+    use http_body_util::BodyExt as _;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Number of reviews at once for one address.
+    const AT_ONCE: usize = 32;
+    let (hanging, known) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let counted = (hanging.clone(), known.clone());
+    let answer = move |request: Request<hyper::body::Incoming>| {
+        let (hanging, known) = counted.clone();
+        async move {
+            let body = request.into_body().collect().await?.to_bytes();
+            let review: Value = serde_json::from_slice(&body).unwrap();
+            match review["spec"]["token"].as_str().unwrap() {
+                "good" => {}
+                "known" => drop(known.fetch_add(1, Ordering::SeqCst)),
+                _ => {
+                    hanging.fetch_add(1, Ordering::SeqCst);
+                    std::future::pending::<()>().await;
+                }
+            }
+            let status = json!({"authenticated": true, "user": {"username": review["spec"]["token"]}});
+            let review = json!({"kind": "TokenReview", "status": status}).to_string();
+            Ok::<_, hyper::Error>(http::Response::new(Full::new(Bytes::from(review))))
+        }
+    };
+    let peer = TlsServer::start(&["127.0.0.1"], None, answer).await;
+    let directory = tempfile::tempdir().unwrap();
+    let config = json!({
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "s", "user": "u"}}],
+        "clusters": [{"name": "s", "cluster": {
+            "server": peer.url("/review"), "certificate-authority-data": peer.ca_bundle(),
+        }}],
+        "users": [{"name": "u", "user": {}}],
+    });
+    let path = write(directory.path(), "webhook.kubeconfig", &config.to_string());
+    let builder = TestServer::builder().memory().flag("--authentication-token-webhook-cache-ttl=1ms");
+    let builder = builder.flag(format!("--authentication-token-webhook-config-file={path}"));
+    let server = builder.start().await.unwrap();
+    let mut first = open_from(&server, [127, 0, 0, 1]).await;
+    assert_eq!(user_of(&mut first, "known").await.unwrap()["username"], "known");
+
+    // One address shows more tokens than are reviewed for it at once, and the webhook answers none.
+    let Connection::Http2 { sender, .. } = &first else { panic!("another protocol") };
+    let mut flood = tokio::task::JoinSet::new();
+    for number in 0..AT_ONCE + 2 {
+        let mut connection = Connection::Http2 { sender: sender.clone(), server: None, is_over: false };
+        flood.spawn(async move {
+            let bearer = format!("Bearer unknown-{number}");
+            send(&mut connection, ("POST", REVIEW), &[("authorization", &bearer)], json!({})).await
+        });
+    }
+    while hanging.load(Ordering::SeqCst) < AT_ONCE {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let mut second = open_from(&server, [127, 0, 0, 2]).await;
+    assert_eq!(user_of(&mut second, "good").await.unwrap()["username"], "good");
+    // A token that was accepted before is reviewed again beside them, also for the same address.
+    assert_eq!(user_of(&mut first, "known").await.unwrap()["username"], "known");
+    assert_eq!(known.load(Ordering::SeqCst), 2);
+
+    // Who waits too long is told to come back, and not that the token is wrong.
+    let refused = flood.join_next().await.unwrap().unwrap();
+    assert_eq!((refused.status, &refused.headers["retry-after"]), (503, &"1".parse().unwrap()));
+    let refused = refused.json();
+    assert_eq!(refused["reason"], "ServiceUnavailable");
+    assert_eq!(refused["message"], "too many tokens wait for their review, please try again later");
+    drop(flood);
+    server.stop().await;
+}

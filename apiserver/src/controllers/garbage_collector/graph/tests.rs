@@ -166,3 +166,40 @@ fn an_object_may_own_itself() {
     graph.remove("own", &mut ignored);
     assert!(graph.nodes.is_empty());
 }
+
+#[test]
+fn a_reference_into_another_namespace_is_found() {
+    let kind = kind("ConfigMap");
+    let elsewhere = |name: &str, owners: &[&str]| {
+        let owners: Vec<OwnerReference> = owners.iter().map(|owner| reference(owner)).collect();
+        Metadata { namespace: "other".to_owned(), ..object(name, &owners) }
+    };
+    let misplaced = |objects: &[&Metadata]| -> Vec<(String, String)> {
+        let (mut graph, mut effects) = (Graph::default(), Effects::default());
+        for object in objects {
+            graph.observe(&kind, object, &mut effects);
+        }
+        let names = effects.misplaced.iter().map(|found| (found.uid.to_string(), found.owner.uid.clone()));
+        names.collect()
+    };
+    let (owner, neighbor) =
+        (object("owner", &[reference("root")]), object("neighbor", &[reference("owner")]));
+    let stray = elsewhere("stray", &["owner"]);
+    let expected = [("stray".to_owned(), "owner".to_owned())];
+    assert_eq!(misplaced(&[&owner, &neighbor, &stray]), expected);
+    assert_eq!(misplaced(&[&stray, &owner, &neighbor]), expected);
+    assert_eq!(misplaced(&[&neighbor, &stray]), [], "the owner may be in either namespace");
+    assert_eq!(
+        misplaced(&[&neighbor, &stray, &owner]),
+        [],
+        "as in Kubernetes, as it is where the first one says"
+    );
+    assert_eq!(misplaced(&[&owner, &stray, &stray]), expected, "once");
+    // Only the first owner that is not where it should be.
+    let second = object("second", &[reference("root")]);
+    let astray = elsewhere("astray", &["owner", "second"]);
+    assert_eq!(misplaced(&[&owner, &second, &astray]), [("astray".to_owned(), "owner".to_owned())]);
+    let renamed = OwnerReference { name: "another".to_owned(), ..reference("owner") };
+    let renamed = object("renamed", &[renamed]);
+    assert_eq!(misplaced(&[&owner, &renamed]), [], "another name is no other namespace");
+}

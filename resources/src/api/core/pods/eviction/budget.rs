@@ -5,6 +5,7 @@ use registry_core::RequestContext;
 use registry_core::api::selector::LabelSelector;
 use registry_core::api::status::StatusCause;
 use registry_core::api::{DryRun, GroupResource, Object, Reason, StatusError, UpdateOptions, time};
+use registry_core::codec::json::Parts;
 use registry_core::registry::{StatusRules, Stores};
 use registry_core::rest::{AdmitAll, UpdatedObject};
 use resource_views::Typed as _;
@@ -16,6 +17,8 @@ use crate::api::policy::poddisruptionbudgets::PodDisruptionBudgets;
 use crate::support::conditions;
 use crate::support::lookup::Lookup;
 
+/// The part of a budget that says which pods it is about.
+const SELECTOR: Parts = Parts::Only(&[&["spec", "selector"]]);
 const BUDGET: GroupResource = GroupResource { group: "policy", resource: "poddisruptionbudget" };
 const VIOLATION: &str = "Cannot evict pod as it would violate the pod's disruption budget.";
 const RETRY_SECONDS: u32 = 10;
@@ -53,17 +56,8 @@ impl Budgets {
         pod: &Object,
         dry_run: DryRun,
     ) -> Result<Verdict, StatusError> {
-        let mut guarding = self.0.newest_in(namespace).await?;
-        guarding.retain(|budget| guards(budget, pod));
-        let budget = match guarding.as_slice() {
-            [] => return Ok(Verdict::Granted),
-            [budget] => budget,
-            _ => {
-                let message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
-                return Err(StatusError::new(Reason::Unknown, message));
-            }
-        };
-        if !conditions::is_true(pod, "Ready") && spares_unhealthy(budget) {
+        let Some(budget) = self.guarding(namespace, pod).await? else { return Ok(Verdict::Granted) };
+        if !conditions::is_true(pod, "Ready") && spares_unhealthy(&budget) {
             return Ok(Verdict::CostsNothing { budget: budget.name().to_owned() });
         }
         let mut withdrawal = Withdrawal { pod: pod.name() };
@@ -74,6 +68,25 @@ impl Budgets {
             .update_by(&context, budget.name(), &mut withdrawal, &AdmitAll, &options, &StatusRules)
             .await?;
         Ok(Verdict::Granted)
+    }
+
+    /// Returns the budget that selects a pod. Of the others of the namespace only the selectors are decoded.
+    ///
+    /// # Errors
+    /// 500: there are several.
+    async fn guarding(&self, namespace: &str, pod: &Object) -> Result<Option<Object>, StatusError> {
+        let budgets = self.0.store();
+        let mut guarding = None;
+        for entry in self.0.newest_entries_in(namespace).await? {
+            if !guards(&budgets.read_parts(&entry, SELECTOR)?, pod) {
+                continue;
+            }
+            if guarding.replace(entry).is_some() {
+                let message = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+                return Err(StatusError::new(Reason::Unknown, message));
+            }
+        }
+        guarding.map(|entry| budgets.read(&entry)).transpose()
     }
 }
 
