@@ -1,6 +1,16 @@
 //! Admission as the server runs it: the engine's chain, and the plug-ins that are not specific to one
 //! resource.
 //!
+//! | module | contents |
+//! |---|---|
+//! | `lifecycle` | the plug-in `NamespaceLifecycle` |
+//! | `policies` | `ValidatingAdmissionPolicy` and `MutatingAdmissionPolicy` |
+//! | `webhooks` | `ValidatingAdmissionWebhook` and `MutatingAdmissionWebhook` |
+//! | `conditions`, `expressions` | match conditions, and the values that expressions are evaluated with |
+//! | `matching` | which writes webhooks and policies apply to |
+//!
+//! The traits and the chain are in [`registry_core::admission`], the plug-ins for specific kinds in [`resources::admission`].
+//!
 //! Kubernetes concept:
 //! [admission control](https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/).
 

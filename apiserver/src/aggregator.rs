@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `peers` | requests that other servers of the cluster serve |
 //! | `documents`, `specs` | fetch what extension servers say in discovery and in OpenAPI |
-//! | `availability` | the `Available` condition |
+//! | `availability` | the checks that decide about the `Available` condition |
 //! | `rounds` | repeats work for each extension server |
 //! | `known` | what they have said, published when it changes |
 //! | `descriptions` | reads the discovery documents of other servers |

@@ -4,6 +4,13 @@
 //! and kept as encoded bytes: that of a group or version with it, those of the whole server with the snapshot of
 //! what is served.
 //!
+//! | module | contents |
+//! |---|---|
+//! | `aggregated`, `legacy` | the documents: all groups in two responses, and those of one group or version each |
+//! | `groups` | the groups and versions of this server |
+//! | `remote`, `peers` | those that extension servers, and other servers of the cluster, serve |
+//! | `described` | descriptions of groups, whoever serves them |
+//!
 //! Kubernetes concept:
 //! [the discovery API](https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api).
 

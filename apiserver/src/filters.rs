@@ -2,6 +2,15 @@
 //!
 //! Kubernetes concept: `DefaultBuildHandlerChain` in `k8s.io/apiserver/pkg/server`. The chain is one function per level
 //! instead of nested services: nothing is boxed, and the order of the filters is the order of the code.
+//! `docs/guide/src/contribute/request.md` has a table of the filters and their files. Beside them,
+//!
+//! | module | contents |
+//! |---|---|
+//! | `assembly` | adds optional parts to the filters |
+//! | `audited` | records a request from its authentication to its response |
+//! | `fault_rules` | the rules by which requests fail in servers for tests |
+//! | `own_paths` | the paths of the server itself: health, version, metrics |
+//! | `work` | the amount of work that a request is expected to be |
 
 use std::net::{IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;

@@ -1,7 +1,8 @@
 //! The command line: a subset of kube-apiserver's flags, under the same names, validated as a whole.
 //!
 //! Every flag of kube-apiserver is known: it has its effect, or is accepted or refused with the reason (`upstream`). A wrong
-//! value is refused before anything is created, with the name of its flag.
+//! value is refused before anything is created, with the name of its flag. The default of a flag is at its field, in the module of
+//! its group.
 //!
 //! Modules depend only on modules below them in this list:
 //!

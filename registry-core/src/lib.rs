@@ -6,10 +6,10 @@
 //! | module | contents |
 //! |---|---|
 //! | [`admission`] | the plug-ins that change or refuse writes, and their chain |
-//! | [`registry`] | the generic store, strategies, subresource stores, dry run, the storage map |
+//! | [`registry`] | the generic store, subresource stores, dry run, the storage map, informers |
 //! | [`rest`] | the capability traits of storages that handlers use (`Getter`, `Lister`, `Creater`, …) |
 //! | [`apply`] | server-side apply and field ownership |
-//! | [`resource`] | the types that the derive generates for an annotated struct: [`Resource`] and [`ResourceType`] |
+//! | [`resource`] | the definition of a resource: what the derive generates for an annotated struct ([`Resource`], [`ResourceType`]), strategies, columns, versions |
 //! | [`context`] | the user, target and deadline of a request |
 //! | [`reflector`] | a collection that is listed and watched, kept up to date |
 //! | [`storage`], [`metrics`], [`spans`], [`notice`], [`durable_file`], [`directory_lock`] | the crate `registry-storage`: the storage interface, its backends and decorators, and what they stand on |

@@ -1,5 +1,16 @@
 //! The generic registry: the store used by all resources, and the storages built on it.
 //!
+//! | module | contents |
+//! |---|---|
+//! | [`storage_map`] | the resources that are served: group, version, path and storage |
+//! | `serving` | changes of them while the server runs |
+//! | [`store`] | the generic store |
+//! | [`subresource`], [`scale`], [`mod@connect`] | storages of subresources |
+//! | `converted`, `object_adapter` | storages of versions that are not the stored one; the conversion of objects |
+//! | [`informer`] | compiled forms of objects that follow every change |
+//! | [`services`] | components of the server that resources need |
+//! | [`errors`] | the table from storage errors to those that clients receive |
+//!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/registry/generic/registry`.
 
 pub mod connect;

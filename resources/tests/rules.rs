@@ -1,9 +1,10 @@
-//! Tables of rules: objects, and the errors and warnings that they get.
+//! Tables of rules: objects, and the errors and warnings that they get, or the cells of their columns.
 //!
 //! Each line of `rules/GROUP/KIND.jsonl` is a case: `title`, `kind`, perhaps its `version`, `object`, perhaps `old` (then it
-//! is an update) and `subresource` (`status`), and the expected `errors` and `warnings`, in any order. A line with `base` has
-//! what the objects of the lines after it have in common; their own fields replace it, and lists replace lists. `features` are
-//! enabled beside those that are by default.
+//! is an update) and `subresource` (`status`), and the expected `errors` and `warnings`, in any order. `cells` are what columns
+//! show of `object`, by their names; columns that it does not name are not compared. A line with `base` has what the objects of
+//! the lines after it have in common; their own fields replace it, and lists replace lists. `features` are enabled beside those
+//! that are by default.
 //!
 //! Objects that are not stored (reviews, bindings) are created by the kind's storage, by `user`, with `stored` pods beside
 //! them, on a server that knows [one token](TOKEN) and [a few permissions](Known::rules_of). A refusal without causes is its
@@ -47,6 +48,8 @@ use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{Interface, StorageError};
 use serde_json::{Value, json};
 
+#[path = "harness/cells.rs"]
+mod cells;
 #[path = "harness/fields.rs"]
 mod fields;
 
@@ -355,6 +358,16 @@ async fn check(installed: &InstalledApi, path: &Path) -> Vec<String> {
             own.kind == kind && case["version"].as_str().is_none_or(|version| own.version == version)
         };
         let installed = installed.paths.iter().find(is_wanted).unwrap();
+        if let Some(expected) = case.get("cells") {
+            let mut object = base.clone();
+            merge(&mut object, &case["object"]);
+            let object = decoded(&installed.resource, &object);
+            let found = cells::named_cells(&installed.resource, &object, expected);
+            if found != *expected {
+                let place = format!("{}:{} {}", path.display(), number + 1, case["title"]);
+                failures.push(format!("{place}: {}", json!({"cells": found})));
+            }
+        }
         let (errors, warnings) = if installed.store.is_some() {
             outcome(&installed.resource, &base, &case)
         } else {

@@ -10,7 +10,7 @@
 //! | `rules`, `estimator`, `objects`, `watches` | whom a schema matches; how many seats a request needs |
 //! | `levels` | all levels, and the division of the seats between them |
 //! | `level`, `configuration` | a level as configured, with its lock and its waiting requests |
-//! | `queue_set`, `statistics` | the fair queues of one level, as a value without time of its own; `queue_set::dispatch` chooses the queue of a request, and the one to be served |
+//! | `queue_set`, `statistics` | the fair queues of one level, as a value without time of its own; `queue_set::queue_choice` chooses the queue that a request joins, `queue_set::dispatch` the one to be served |
 //! | `sharding`, `demand`, `allocation` | the arithmetic: queues of a flow, observed demand, division of seats |
 //! | `dropped` | when a refused client should try again |
 //! | `metrics`, `metric_names`, `timed_ratio` | the metrics |

@@ -25,6 +25,7 @@ use crate::metrics::FlowMetrics;
 mod dispatch;
 mod dump;
 mod queue;
+mod queue_choice;
 mod reserve;
 #[cfg(test)]
 mod tests;
@@ -218,7 +219,7 @@ impl QueueSet {
             self.execute(id, false);
             return Admission::Executing(id);
         };
-        let chosen = self.choose(dealer, request.hash);
+        let chosen = self.choose_queue(dealer, request.hash);
         let length = self.queues.get(&chosen).map_or(0, Queue::len);
         // It would be the only one in the queues.
         let is_next = self.waiting == 0 && self.limit > 0 && self.has_room_for(seats);

@@ -1,4 +1,6 @@
-//! The `Available` condition: whether an extension server can be reached, and serves its group version.
+//! The checks of extension servers: whether one can be reached, and serves its group version.
+//!
+//! The `Available` condition of its APIService is the result, which `AvailabilityWriter` writes.
 //!
 //! Services that fail are checked again after a quarter of a second, then less and less often; others every 30 seconds.
 //!
@@ -17,7 +19,7 @@ use registry_core::api::{ListOptions, Object, StatusError};
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::rest::Lister as _;
 use registry_core::{RequestContext, Resource as _};
-use resources::api::apiregistration::apiservices::availability::{
+use resources::api::apiregistration::apiservices::available_condition::{
     Availability, AvailabilityWriter, is_available,
 };
 use resources::api::discovery::endpointslices::EndpointSlices;

@@ -4,7 +4,7 @@ use arc_swap::ArcSwapOption;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use registry_core::api::Object;
-use resources::api::apiregistration::apiservices::availability::is_available;
+use resources::api::apiregistration::apiservices::available_condition::is_available;
 use resources::api::apiregistration::apiservices::local::Priorities;
 
 use super::transport::Transport;

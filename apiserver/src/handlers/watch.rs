@@ -1,4 +1,11 @@
 //! `watch`: a stream of events, one JSON frame per line, built from bytes that are encoded once.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `websocket` | the frames as messages of a WebSocket |
+//! | `body` | the body: the frames of all events that are ready, and the end of the watch |
+//! | `frames` | the frame of an event, in JSON, protobuf or CBOR |
+//! | `initializing` | what a watch holds until its initial events are written |
 
 use std::time::Duration;
 

@@ -1,17 +1,26 @@
-//! The least and the greatest cost of evaluations, estimated from declared sizes as cel-go and Kubernetes estimate it.
+//! The costs of evaluations: their least and greatest cost, estimated from declared sizes as cel-go and Kubernetes estimate
+//! it, and the cost of a call when it is evaluated.
+//!
+//! Each function has a class of costs, the last word of its line in `declarations/overloads.txt`. A formula that changes is
+//! changed in `calls` and in `runtime`. The tables in `tests` have functions with their costs.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `estimate` | the costs of expressions from the costs of their parts |
-//! | `calls` | the costs of calls from the sizes of their operands |
-//! | `sizes` | the sizes of expressions |
+//! | `estimate` | the estimated costs of expressions, from the costs of their parts |
+//! | `calls` | the estimated costs of calls by their class, from the sizes that their operands can have |
+//! | `runtime` | the costs of calls by their class when they are evaluated, from the real sizes |
+//! | `sizes` | the sizes that expressions can have |
 
 use super::checker::Checked;
 use super::types::DeclType;
 
 mod calls;
 mod estimate;
+mod runtime;
 mod sizes;
+#[cfg(test)]
+#[allow(clippy::expect_used, reason = "a test ends at what is missing")]
+mod tests;
 
 /// A cost range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

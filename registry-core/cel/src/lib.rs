@@ -13,7 +13,7 @@
 //! | `kinds`, `schema` | declared types of kinds and of JSON schemas |
 //! | `environment` | what expressions may use; compiles them |
 //! | `program` | expressions planned for evaluation |
-//! | `cost` | estimates of costs, before evaluation |
+//! | `cost` | the costs of expressions, estimated, and of calls, when they are evaluated |
 //! | `checker` | the type checker |
 //! | `library` | the functions |
 //! | `value` | the values |

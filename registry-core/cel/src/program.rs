@@ -10,7 +10,6 @@
 //! | `fold` | comprehensions |
 //! | `evaluate` | evaluates an expression |
 //! | `operators` | operators |
-//! | `runtime_cost` | the costs of calls |
 //! | `activation` | the values of variables |
 //! | `composed` | variables that are expressions themselves |
 
@@ -32,7 +31,6 @@ mod evaluate_composed;
 mod fold;
 mod operators;
 mod plan;
-mod runtime_cost;
 
 pub use activation::Activation;
 pub use composed::{CompositedVariables, TooDeep};

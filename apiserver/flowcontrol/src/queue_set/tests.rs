@@ -148,6 +148,24 @@ fn many_flows_with_few_seats_do_not_delay_a_wide_request_for_ever() {
 }
 
 #[test]
+fn a_request_joins_the_least_loaded_queue_of_its_flow() {
+    let requests = Requests::new();
+    let mut set = set(queues(8, 3, 100), 1);
+    assert!(matches!(set.arrive(millis(0), requests.narrow(0)), Admission::Executing(_)));
+    let mut joined = BTreeMap::<u32, usize>::new();
+    for _ in 0..30 {
+        let Admission::Waiting(id) = set.arrive(millis(0), requests.narrow(0)) else { panic!("it is full") };
+        let queue = set.entries.get(id).and_then(|entry| entry.queue).expect("it waits in a queue");
+        *joined.entry(queue).or_default() += 1;
+    }
+    assert_eq!(
+        joined,
+        BTreeMap::from([(0, 10), (1, 10), (2, 10)]),
+        "the hash 0 is dealt the queues 0, 1 and 2"
+    );
+}
+
+#[test]
 fn a_full_queue_refuses_and_other_queues_do_not() {
     let requests = Requests::new();
     let mut set = set(queues(4, 1, 2), 1);

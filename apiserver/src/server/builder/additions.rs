@@ -1,4 +1,4 @@
-//! The additions of a server's author.
+//! The methods of [`ServerBuilder`] by which an author adds plug-ins, hooks and work. `authored` runs what they add.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Costs of calls by their class. `declarations/overloads.txt` names the class of each function.
+//! Estimated costs of calls by their class. `declarations/overloads.txt` names the class of each function.
 
 use super::sizes::{CostNode, Sizes};
 use super::{

@@ -1,6 +1,6 @@
 //! `apiregistration.k8s.io/v1 APIService`: APIService represents a server for a particular GroupVersion.
 
-pub mod availability;
+pub mod available_condition;
 pub mod local;
 mod strategy;
 

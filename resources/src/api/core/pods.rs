@@ -8,7 +8,7 @@ pub mod ephemeral_containers;
 pub mod eviction;
 mod partial_update;
 mod preparation;
-mod quality;
+mod quality_of_service;
 pub mod resize;
 mod spec_change;
 mod status;
@@ -16,7 +16,7 @@ mod strategy;
 
 use registry_derive::Resource;
 
-pub(crate) use quality::quality_of_service;
+pub(crate) use quality_of_service::quality_of_service;
 
 /// `pods` of `v1`.
 #[derive(Resource)]

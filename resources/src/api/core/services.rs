@@ -1,4 +1,17 @@
 //! `v1 Service`: a name and an address for the pods that a selector finds.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `strategy` | the steps of a write, which call the modules below |
+//! | `validation`, `cluster_ips` | the rules of the fields; those of cluster IPs and families |
+//! | `type_change` | fields that go with the former type, and fields that must not change |
+//! | `warnings` | warnings |
+//! | `service_type` | what a Service of a type has: cluster IPs, node ports |
+//! | `completion` | the addresses and families that Services of earlier servers lack |
+//! | `allocation`, `ranges` | cluster IPs and node ports that are given to Services, and the ranges they are from |
+//! | `endpoints`, `proxy` | the Endpoints that are removed with a Service; the subresource `proxy` |
+//!
+//! The cases of the rules are in `resources/tests/rules/core/service.jsonl`.
 
 pub(crate) mod allocation;
 mod cluster_ips;

@@ -39,7 +39,7 @@ fn refuse(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn fields() {
+fn fields_are_selected_by_their_names() {
     check(&[
         (".metadata.name", "shop"),
         ("$.metadata.name", "shop"),
@@ -76,7 +76,7 @@ fn scalars_are_printed_as_go_does() {
 }
 
 #[test]
-fn elements() {
+fn elements_are_selected_by_indexes_and_ranges() {
     check(&[
         (".books[0].title", "Moby Dick"),
         (".books[-1].title", "Rings"),
@@ -121,7 +121,7 @@ fn wildcards_unions_and_descents() {
 }
 
 #[test]
-fn filters() {
+fn filters_select_the_elements_that_match() {
     check(&[
         (r#".books[?(@.title=="Sword")].price"#, "12"),
         (".books[?(@.title=='Sword')].price", "12"),
@@ -151,7 +151,7 @@ fn filters() {
 }
 
 #[test]
-fn malformed_paths() {
+fn malformed_paths_are_refused_with_the_reason() {
     refuse(&[
         (".books[", "unterminated array"),
         (".books[x]", "invalid array index x"),

@@ -35,7 +35,7 @@ fn assert_texts(what: &Value, errors: &ErrorList, expected: &[&str]) {
 }
 
 #[test]
-fn new_objects() {
+fn metadata_of_new_objects_is_validated() {
     let table: Vec<(Value, &[&str])> = vec![
         (json!({}), &[]),
         (json!({"name": ""}), &["metadata.name FieldValueRequired: name or generateName is required"]),
@@ -106,7 +106,7 @@ fn new_objects() {
 }
 
 #[test]
-fn owner_references() {
+fn owner_references_are_validated() {
     let owner = |changed: &Value| {
         let mut owner = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "o", "uid": "u"});
         for (key, value) in changed.as_object().unwrap() {
@@ -151,7 +151,7 @@ fn owner_references() {
 }
 
 #[test]
-fn changes() {
+fn changes_of_metadata_are_validated() {
     let old = json!({
         "name": "a", "namespace": "n", "uid": "u", "resourceVersion": "1", "generation": 2,
         "creationTimestamp": "2020-01-01T00:00:00Z", "finalizers": ["x.y/f"],

@@ -11,7 +11,7 @@ fn check(name: &str, valid: &[&str], invalid: &[&str]) {
 }
 
 #[test]
-fn names_and_addresses() {
+fn names_and_addresses_have_their_formats() {
     check(
         "hostname",
         &["a", "example.com", "1a.example.org", "ü.example.com"],
@@ -42,7 +42,7 @@ fn names_and_addresses() {
 }
 
 #[test]
-fn identifiers() {
+fn identifiers_have_their_formats() {
     let uuid = "f81d4fae-7dec-41d0-8765-00a0c91e6bf6";
     check(
         "uuid",
@@ -69,7 +69,7 @@ fn identifiers() {
 }
 
 #[test]
-fn times() {
+fn times_have_their_formats() {
     check("date", &["2024-02-29", "0001-01-01"], &["2023-02-29", "2024-1-1", "2024-01-01T", "24-01-01", ""]);
     check(
         "date-time",
@@ -94,7 +94,7 @@ fn times() {
 }
 
 #[test]
-fn uris() {
+fn uris_have_their_format() {
     check(
         "uri",
         &["http://a/b?c=d", "/a/b", "mailto:a@b.c", "http://[::1]:80/", "http://u:p@h:1/%41", "a+b:c", "*"],
@@ -103,7 +103,7 @@ fn uris() {
 }
 
 #[test]
-fn mail_addresses() {
+fn mail_addresses_have_their_format() {
     check(
         "email",
         &[

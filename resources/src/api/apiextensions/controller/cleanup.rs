@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use registry_core::RequestContext;
 use registry_core::api::{DeleteOptions, ListOptions, Object, StatusError};
+use registry_core::backoff::Backoff;
 use registry_core::registry::Store;
 use registry_core::rest::{AdmitAll, CollectionDeleter as _, Lister as _};
 
@@ -135,14 +136,13 @@ async fn namespaces_of(store: &Store) -> Result<BTreeSet<String>, StatusError> {
 }
 
 async fn wait_until_empty(store: &Store) -> Result<(), StatusError> {
-    let mut pause = MIN_CHECK_PAUSE;
+    let mut backoff = Backoff::new(MIN_CHECK_PAUSE, MAX_CHECK_PAUSE);
     let options = ListOptions { limit: 1, ..ListOptions::default() };
     loop {
         if store.list(&RequestContext::system(""), &options).await?.items.is_empty() {
             return Ok(());
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(MAX_CHECK_PAUSE);
+        tokio::time::sleep(backoff.next_pause()).await;
     }
 }
 

@@ -13,7 +13,7 @@ use resource_views::slot::Slot;
 use resource_views::{List, Typed as _, View};
 use serde_json::{Value, json};
 
-use super::quality::quality_of_service;
+use super::quality_of_service::quality_of_service;
 use crate::api::core::pod_spec::defaults;
 use crate::api::core::pod_spec::validation::annotations::{self, APPARMOR};
 use crate::api::core::pod_spec::validation::security_context::check_apparmor;

@@ -16,7 +16,7 @@ use resource_views::core::v1::{Container, ContainerResizePolicy, Pod, PodSpec};
 use resource_views::{List, Map, Quantity, Typed as _};
 use serde_json::Value;
 
-use super::quality::quality_of_service;
+use super::quality_of_service::quality_of_service;
 use super::{Pods, partial_update};
 use crate::api::core::pod_spec::validation::{self, annotations::is_mirror};
 use crate::support::defaulting::Fields;

@@ -12,6 +12,7 @@ use futures::StreamExt as _;
 use futures::stream;
 use parking_lot::{Mutex, MutexGuard};
 use registry_core::api::{Object, Reason, StatusError};
+use registry_core::backoff::Backoff;
 use registry_core::registry::Store;
 use serde_json::json;
 use tokio::sync::Notify;
@@ -131,21 +132,20 @@ impl AddressObjects {
 
     /// Removes all pending objects, until none is left or the server is gone.
     async fn remove_pending(self: Arc<Self>) {
-        let mut pause = FIRST_REMOVAL_PAUSE;
+        let mut backoff = Backoff::new(FIRST_REMOVAL_PAUSE, MAX_REMOVAL_PAUSE);
         while let Some(pending) = self.next_removals() {
             let attempts = pending.into_iter().map(|(address, removal)| self.try_remove(address, removal));
             let outcomes: Vec<_> =
                 stream::iter(attempts).buffer_unordered(CONCURRENT_REMOVALS).collect().await;
             let Some(failure) = outcomes.into_iter().find_map(Result::err) else {
-                pause = FIRST_REMOVAL_PAUSE;
+                backoff.reset();
                 continue;
             };
             if self.services.strong_count() == 0 {
                 continue;
             }
             tracing::warn!("cannot remove the IPAddress objects of services, will retry: {failure}");
-            let _ = tokio::time::timeout(pause, self.wanted.notified()).await; // Either way it is tried again.
-            pause = (pause * 2).min(MAX_REMOVAL_PAUSE);
+            let _ = tokio::time::timeout(backoff.next_pause(), self.wanted.notified()).await; // Either way it is tried again.
         }
     }
 

@@ -1,9 +1,9 @@
-//! The cost of a function call when it is evaluated.
+//! The cost of a call when it is evaluated, by its class, from the real sizes of its operands.
 
-use crate::budget::CostBudget;
-use crate::cost::{
+use super::{
     CHECK_COST, LIST_CALL_COST, REGEX_LENGTH_FACTOR, STRING_TRAVERSAL_FACTOR, ceil_factor, selector_cost,
 };
+use crate::budget::CostBudget;
 use crate::declarations::{CostClass, Library, Overload};
 use crate::value::{EvaluationError, Foreign, Value};
 
@@ -11,7 +11,7 @@ use crate::value::{EvaluationError, Foreign, Value};
 
 impl CostClass {
     /// The class of a call that may select these overloads. Of several of the standard library, none is known to be the one.
-    pub(super) fn from_overloads(overloads: &[&Overload]) -> Self {
+    pub(crate) fn from_overloads(overloads: &[&Overload]) -> Self {
         match overloads {
             [only] => only.cost,
             [first, ..] if first.library != Library::Standard => first.cost,
@@ -20,12 +20,12 @@ impl CostClass {
     }
 
     /// Whether the cost does not depend on the result.
-    pub(super) fn is_known_before(self) -> bool {
+    pub(crate) fn is_known_before(self) -> bool {
         !matches!(self, Self::Join | Self::Slice | Self::Range | Self::Reverse)
     }
 
     /// The cost of an operator.
-    pub(super) fn compute_operator(self, first: &Value<'_>, second: &Value<'_>) -> u64 {
+    pub(crate) fn compute_operator(self, first: &Value<'_>, second: &Value<'_>) -> u64 {
         match self {
             Self::Equal | Self::NotEqual if matches!(first, Value::Foreign(_)) => 1,
             Self::Equal | Self::NotEqual | Self::Order => match (first, second) {
@@ -39,7 +39,7 @@ impl CostClass {
     }
 
     /// The cost of a call. The work of counting is taken from the budget.
-    pub(super) fn compute(
+    pub(crate) fn compute(
         self,
         args: &[Value<'_>],
         result: Option<&Value<'_>>,

@@ -1,4 +1,4 @@
-//! The `Available` condition of APIServices.
+//! The `Available` condition of APIServices, as it is written and read. `aggregator/availability` of `apiserver` decides about it.
 
 use registry_core::api::{Object, StatusError, time};
 use registry_core::registry::InstalledApi;
