@@ -112,9 +112,9 @@ impl Client {
         Ok(Self { base, connector, is_encrypted, files, pooled, calls: Some(Semaphore::new(MAX_CALLS)) })
     }
 
-    /// Leaves it to the callers to bound the number of calls at once, who know for whom they call.
+    /// Removes the limit of calls at once: the caller bounds them by the user or address on whose behalf it calls.
     #[must_use]
-    pub fn with_turns_of_its_callers(self) -> Self {
+    pub fn without_call_limit(self) -> Self {
         Self { calls: None, ..self }
     }
 

@@ -122,7 +122,7 @@ impl TokenWebhook {
     }
 
     fn asking(webhook: Webhook, ttl: Duration) -> Self {
-        let client = webhook.client.with_turns_of_its_callers();
+        let client = webhook.client.without_call_limit();
         Self { inner: Arc::new(Webhook { client, ..webhook }), cache: TokenCache::new(ttl) }
     }
 

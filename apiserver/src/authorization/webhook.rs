@@ -106,7 +106,7 @@ impl WebhookAuthorizer {
         conditions: MatchConditions,
         metrics: AuthorizationWebhookMetrics,
     ) -> Self {
-        let (client, calls) = (client.with_turns_of_its_callers(), Turns::new(CALLS));
+        let (client, calls) = (client.without_call_limit(), Turns::new(CALLS));
         Self { client, settings, conditions, metrics, calls, kept: Mutex::default() }
     }
 
