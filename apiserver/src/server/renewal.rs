@@ -247,7 +247,7 @@ impl CertificateRenewal {
             state.is_written = true;
         }
         self.presented.proxy.renew(identities.proxy_identity.clone());
-        // A broken file of one keeps the other from nothing.
+        // Both are renewed, even if a file of the other is broken.
         let kubelet = self.renew_kubelet_identity(now);
         self.renew_peer_authorities().and(kubelet)
     }
