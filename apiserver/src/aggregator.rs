@@ -61,7 +61,7 @@ mod specs;
 mod transport;
 mod transports;
 
-pub(crate) use peers::{PeerAddresses, PeerSetup, PeerTransport, Peering, Peers};
+pub(crate) use peers::{PeerAddresses, PeerSetup, PeerTransport, PeerTrust, Peering, Peers};
 pub(crate) use transport::ProxyIdentity;
 
 use availability::AvailabilityController;

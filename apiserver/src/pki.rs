@@ -265,11 +265,15 @@ pub(crate) fn kubelet_identity(options: &Options, now: Moment) -> Result<Kubelet
     Ok(KubeletIdentity { chain: certificates(&path, &shown.certificate_pem)?, key, authorities })
 }
 
+/// The authorities of the other servers of the cluster, and what trusts them.
+pub(crate) type PeerAuthorities = (Vec<CertificateDer<'static>>, Trust);
+
 /// Returns the authorities of the other servers of the cluster, if the options name them.
-pub(crate) fn peer_authorities(options: &Options) -> Result<Option<Trust>, PkiError> {
+pub(crate) fn peer_authorities(options: &Options) -> Result<Option<PeerAuthorities>, PkiError> {
     let Some(path) = &options.peers.peer_ca_file else { return Ok(None) };
     let found = certificates(path, &read(path)?)?;
-    Trust::from_certificates(&found).map(Some).map_err(|error| FileFault::Tls(error).in_file(path))
+    let trust = Trust::from_certificates(&found).map_err(|error| FileFault::Tls(error).in_file(path))?;
+    Ok(Some((found, trust)))
 }
 
 /// Returns the certificates in a PEM text; at least one.

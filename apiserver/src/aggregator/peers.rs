@@ -24,7 +24,7 @@ use async_trait::async_trait;
 use axum::body::Body;
 use clients::dial::BackendReach;
 use clients::egress::Route;
-use clients::{Connector, Place, tls};
+use clients::{Connector, Place};
 use futures::future::BoxFuture;
 use http::header::ACCEPT;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
@@ -52,9 +52,12 @@ use super::transport::{ProxyIdentity, Transport};
 
 mod described;
 mod following;
+mod trust;
 
 use described::Described;
 use following::Following;
+use trust::PeerAuthorities;
+pub(crate) use trust::PeerTrust;
 
 /// The header of requests that a server has forwarded: they are not forwarded again.
 const FORWARDED: HeaderName = HeaderName::from_static("x-kubernetes-peer-proxied");
@@ -98,12 +101,18 @@ type ServersByResource = HashMap<String, HashMap<String, Vec<Arc<str>>>>;
 /// The connections to the other servers.
 pub(crate) struct PeerTransport {
     /// The authorities of their certificates.
-    trust: tls::Trust,
+    trust: Arc<PeerTrust>,
     /// The certificate that they trust.
     identity: Arc<ProxyIdentity>,
     route: Route,
     own: SocketAddr,
-    present: ArcSwapOption<Transport>,
+    present: ArcSwapOption<CheckedTransport>,
+}
+
+/// Connections, and the authorities that check the servers.
+struct CheckedTransport {
+    transport: Arc<Transport>,
+    authorities: Arc<PeerAuthorities>,
 }
 
 /// The parts of requests to other servers.
@@ -281,7 +290,7 @@ impl PeerTransport {
     /// Returns connections to servers whose certificates are of these authorities. They present `identity`; `own` is this
     /// server's own address, which is not connected to.
     pub(crate) fn new(
-        trust: tls::Trust,
+        trust: Arc<PeerTrust>,
         identity: Arc<ProxyIdentity>,
         route: Route,
         own: SocketAddr,
@@ -289,19 +298,21 @@ impl PeerTransport {
         Self { trust, identity, route, own, present: ArcSwapOption::empty() }
     }
 
-    /// Returns the connections that present the present certificate.
+    /// Returns the connections that present the present certificate and are checked by the present authorities.
     fn present(&self) -> Result<Arc<Transport>, RemoteError> {
+        let authorities = self.trust.present();
         if let Some(known) = &*self.present.load()
-            && self.identity.is(known.identity())
+            && self.identity.is(known.transport.identity())
+            && Arc::ptr_eq(&authorities, &known.authorities)
         {
-            return Ok(known.clone());
+            return Ok(known.transport.clone());
         }
         // Servers may run on one machine, as in a test.
         let place = Place::InUrl { reach: BackendReach::Loopback, own: self.own };
         let connector =
             |tls| Connector::new(place.clone(), SERVER_NAME.to_owned(), self.route.clone(), Some(tls));
-        let transport = Arc::new(Transport::new(&self.trust, self.identity.present(), connector)?);
-        self.present.store(Some(transport.clone()));
+        let transport = Arc::new(Transport::new(&authorities.trust, self.identity.present(), connector)?);
+        self.present.store(Some(Arc::new(CheckedTransport { transport: transport.clone(), authorities })));
         Ok(transport)
     }
 }

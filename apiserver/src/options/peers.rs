@@ -19,7 +19,7 @@ use super::{AggregatorOptions, FeatureGates, OptionsError};
 pub struct PeerOptions {
     /// Authorities (PEM) of the other servers' certificates, which must be valid for kubernetes.default.svc. With it requests
     /// for resources that this server does not serve are forwarded to a server that does, with --proxy-client-cert-file, and
-    /// discovery shows what they serve. Read at the start
+    /// discovery shows what they serve. Read again when it changes
     #[arg(long, value_name = "FILE")]
     pub peer_ca_file: Option<PathBuf>,
 

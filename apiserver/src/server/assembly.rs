@@ -217,7 +217,7 @@ impl<'a> Assembly<'a> {
     /// Returns the other servers of the cluster; `None` if requests are not forwarded to them.
     fn peers(&mut self, remote: Option<&RemoteApis>) -> Option<Arc<Peers>> {
         let Opened { address, metrics, proxy_identity, .. } = self.opened;
-        let trust = self.opened.peer_authorities.clone()?;
+        let trust = self.opened.peer_trust.clone()?;
         let own = server_identity(self.opened.host_name.as_deref()?);
         let route = self.opened.egress.control_plane.clone();
         let asked = Arc::<Completion>::default();

@@ -252,6 +252,7 @@ impl ServerBuilder {
         let presented = Presented {
             kubelet: stores.dependencies.kubelet_certificate(),
             proxy: opened.proxy_identity.clone(),
+            peers: opened.peer_trust.clone(),
         };
         let (address, tls) = (opened.address, opened.tls.clone());
         let ca_pem = opened.identities.server_ca_pem.clone();

@@ -5,14 +5,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use clients::egress::Egress;
-use clients::tls::Trust;
 use registry_core::api::clock::Clock;
 use registry_core::features::Feature;
 use registry_core::resource::ResourceDescription;
 use resources::bootstrap::server_identity;
 use tokio::net::TcpListener;
 
-use crate::aggregator::ProxyIdentity;
+use crate::aggregator::{PeerTrust, ProxyIdentity};
 use crate::audit::Auditor;
 use crate::audit::policy::Policy;
 use crate::authentication::{self, ClientTrust, ExternalSigner};
@@ -70,7 +69,7 @@ pub(super) struct Opened {
     /// The ways to other servers.
     pub(super) egress: Egress,
     /// The authorities of the other servers of the cluster, if requests are forwarded to them.
-    pub(super) peer_authorities: Option<Trust>,
+    pub(super) peer_trust: Option<Arc<PeerTrust>>,
     /// The name of this machine, if it is known.
     pub(super) host_name: Option<String>,
 }
@@ -158,6 +157,7 @@ impl Opened {
         let expiry = metrics.certificate_expiry().clone();
         let tls = Arc::new(ServingTls::new(&identities, options, expiry, trust)?);
         let peer_authorities = pki::peer_authorities(options)?;
+        let peer_trust = peer_authorities.map(|(known, trust)| Arc::new(PeerTrust::new(known, trust)));
         let encryption = load_encryption(options, &metrics).await?;
         let proxy_identity = Arc::new(ProxyIdentity::new(identities.proxy_identity.clone()));
         Ok(Self {
@@ -179,7 +179,7 @@ impl Opened {
             webhook_calls: WEBHOOK_CALLS,
             authorization: checked.authorization,
             egress: checked.egress,
-            peer_authorities,
+            peer_trust,
             host_name: checked.host_name,
         })
     }

@@ -16,7 +16,7 @@ use rustls::pki_types::CertificateDer;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::aggregator::ProxyIdentity;
+use crate::aggregator::{PeerTrust, ProxyIdentity};
 use crate::authentication::ClientTrust;
 use crate::health::{Check, Unhealthy};
 use crate::options::{Options, TlsOptions};
@@ -61,12 +61,14 @@ pub(super) struct CertificateRenewal {
     state: Mutex<State>,
 }
 
-/// The identities that the server presents to others.
+/// The identities that the server presents to others, and the authorities by which it checks other servers.
 pub(super) struct Presented {
     /// That for kubelets.
     pub(super) kubelet: Arc<KubeletCertificate>,
     /// That for extension servers.
     pub(super) proxy: Arc<ProxyIdentity>,
+    /// The authorities of the other servers of the cluster, if requests are forwarded to them.
+    pub(super) peers: Option<Arc<PeerTrust>>,
 }
 
 struct State {
@@ -245,7 +247,21 @@ impl CertificateRenewal {
             state.is_written = true;
         }
         self.presented.proxy.renew(identities.proxy_identity.clone());
+        // Both are renewed, even if a file of the other is broken.
+        let kubelet = self.renew_kubelet_identity(now);
+        self.renew_peer_authorities().and(kubelet)
+    }
+
+    fn renew_kubelet_identity(&self, now: Moment) -> Result<(), ServerError> {
         Ok(self.presented.kubelet.renew(pki::kubelet_identity(&self.options, now)?)?)
+    }
+
+    fn renew_peer_authorities(&self) -> Result<(), ServerError> {
+        let Some(peers) = &self.presented.peers else { return Ok(()) };
+        if let Some((certificates, trust)) = pki::peer_authorities(&self.options)? {
+            peers.renew(certificates, trust);
+        }
+        Ok(())
     }
 
     /// Warns of certificates that expire soon; generated ones only do so if they cannot be renewed.

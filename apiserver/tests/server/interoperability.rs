@@ -216,6 +216,33 @@ async fn resources_of_another_server_are_forwarded_to_it_and_shown_in_discovery(
     part.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_authorities_of_other_servers_follow_their_file() {
+    let (etcd, files) = (Etcd::start().await.unwrap(), Files::new(""));
+    let whole = files.start(&etcd, "whole", &[]).await;
+    let directory = files.0.path();
+    let trusted = std::fs::read_to_string(directory.join("peer-ca.crt")).unwrap();
+    let stranger = std::fs::read_to_string(directory.join("proxy-ca.crt")).unwrap();
+    let part = files.start(&etcd, "part", &["--runtime-config=batch/v1=false"]).await;
+    let mut connection = Connection::open(&part, Protocol::Http2).await;
+    let mut status = async || connection.send(request("GET", JOBS, &[ADMIN], &Value::Null)).await.status;
+    assert_eq!(status().await, 200);
+
+    // A file without a certificate does not replace what is trusted; the server looks once a second.
+    for broken in ["", "no certificate"] {
+        write(directory, "peer-ca.crt", broken);
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        assert_eq!(status().await, 200, "{broken:?}");
+    }
+    // Connections that the old authority has checked are not used any more.
+    write(directory, "peer-ca.crt", &stranger);
+    until("the old authority is still trusted", async || (status().await == 503).then_some(())).await;
+    write(directory, "peer-ca.crt", &trusted);
+    until("the authority is not trusted again", async || (status().await == 200).then_some(())).await;
+    part.stop().await;
+    whole.stop().await;
+}
+
 /// Starts a peer that claims what it does not serve, and shows the requests that it receives. Discovery hangs, or the resource
 /// `hangs` only.
 async fn liar(is_silent: bool) -> (TlsServer, Arc<Mutex<Vec<String>>>) {

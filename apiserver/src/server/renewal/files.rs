@@ -34,6 +34,7 @@ impl GivenFiles {
             &kubelet.kubelet_client_key,
             &options.aggregator.proxy_client_cert_file,
             &options.aggregator.proxy_client_key_file,
+            &options.peers.peer_ca_file,
         ];
         let named = options.tls.tls_sni_cert_key.iter();
         let named = named.flat_map(|files| [&files.certificate, &files.key]);

@@ -22,7 +22,7 @@ fn renewal(directory: &Path, flags: &[&str], now: Moment) -> CertificateRenewal 
             .unwrap();
     let kubelet = KubeletCertificate::new(pki::kubelet_identity(&options, now).unwrap()).unwrap();
     let proxy = ProxyIdentity::new(identities.proxy_identity.clone());
-    let presented = Presented { kubelet: Arc::new(kubelet), proxy: Arc::new(proxy) };
+    let presented = Presented { kubelet: Arc::new(kubelet), proxy: Arc::new(proxy), peers: None };
     CertificateRenewal::new(options, address, Arc::new(tls), presented, identities)
 }
 
