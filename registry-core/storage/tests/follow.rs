@@ -72,15 +72,13 @@ impl Running {
 
     async fn told(&mut self, expected: impl Fn(&News) -> bool) {
         let seen = self.news.wait_for(|news| news.iter().any(&expected));
-        match tokio::time::timeout(PATIENCE, seen).await.expect("it is told in time") {
-            Ok(_) => {}
-            Err(_) => panic!("the command has ended"),
-        }
+        let is_told = tokio::time::timeout(PATIENCE, seen).await.expect("it is told in time").is_ok();
+        assert!(is_told, "the command has ended; it told {:?}", self.news.borrow());
     }
 
     /// Waits until all that was written so far has been followed.
     async fn caught_up(&mut self, store: &dyn Mvcc) {
-        let newest = store.current_revision().await.unwrap();
+        let newest = content(store).await.values().map(|(_, revision)| *revision).max().unwrap();
         self.told(|news| matches!(news, News::Following(position) if position.revision >= newest)).await;
     }
 

@@ -115,12 +115,6 @@ pub enum EtcdMoveError {
     /// Another import was started over this one. Not retryable.
     #[error("another import into the etcd was started over this one, and this one has ended")]
     TakenOver,
-    /// The source cannot be followed. Not retryable.
-    #[error(
-        "this etcd is too old to be followed, because its reports of progress can overtake changes: use 3.4.31, 3.5.13 or later, \
-         or stop its servers and leave --follow out"
-    )]
-    TooOldToFollow,
     /// The revision of the destination is too small, by too much. Not retryable.
     #[error(
         "the etcd is at revision {present}, and must be at {needed}: clients that know revisions of the source would take \

@@ -91,7 +91,7 @@ pub async fn follow(
     control: Control<'_>,
 ) -> Result<Moved, TransferError> {
     // Before anything is written.
-    let mut follower = EtcdFollower::new(source.clone(), prefix, 0)?;
+    let mut follower = EtcdFollower::new(source.clone(), prefix, 0);
     let needed = EtcdReader::open(source.clone(), prefix).await?.revision();
     let target = match destination {
         Destination::Embedded(directory) => Target::Embedded(Box::new(FollowingStore::create(directory)?)),
@@ -137,7 +137,7 @@ impl Follow<'_> {
                 Err(TransferError::Etcd(EtcdMoveError::Compacted)) => (self.control.tell)(News::Compacted),
                 Err(error) => return Err(error),
                 Ok(keys) => {
-                    *follower = EtcdFollower::new(self.source.clone(), &self.prefix, revision)?;
+                    *follower = EtcdFollower::new(self.source.clone(), &self.prefix, revision);
                     self.position = Position { keys, revision, ..self.position };
                     return Ok(());
                 }
@@ -155,21 +155,40 @@ impl Follow<'_> {
         }
         (self.control.tell)(News::Finishing);
         let mut reader = EtcdReader::open(self.source.clone(), &self.prefix).await?;
-        let last = reader.revision();
-        while follower.followed() < last {
+        let (last, read_at) = (reader.revision(), Instant::now());
+        let mut ended = 0;
+        while !follower.has_reached(last, read_at) {
             let followed = follower.next(LAST_WAIT).await?;
             let (before, late): (Vec<_>, Vec<_>) =
                 followed.changes.into_iter().partition(|change| change.revision() <= last);
             self.apply(&FollowedChanges { revision: followed.revision.min(last), changes: before }).await?;
             self.target.refuse(&late).await?;
+            ended += late.len() as u64;
         }
         let keys = self.target.verify(&mut reader, self.control.tell).await?;
+        self.refuse_late_writes(&reader, follower, keys - ended.min(keys)).await?;
         let revision = self.source.current_revision().await.map_err(EtcdMoveError::from)?;
-        while follower.followed() < revision {
+        Ok(Moved { keys, revision })
+    }
+
+    /// Fails if the source was written after its last state was read, other than by the ends of keys with a time to live.
+    async fn refuse_late_writes(
+        &mut self,
+        reader: &EtcdReader,
+        follower: &mut EtcdFollower,
+        mut keys: u64,
+    ) -> Result<(), TransferError> {
+        let (written, present) = reader.since().await?;
+        if let Some((key, revision)) = written {
+            return Err(TransferError::SourceWritten { key, revision });
+        }
+        // Nothing was written: each key that is missing was deleted, once.
+        while keys > present {
             let followed = follower.next(LAST_WAIT).await?;
             self.target.refuse(&followed.changes).await?;
+            keys = keys.saturating_sub(followed.changes.len() as u64);
         }
-        Ok(Moved { keys, revision })
+        Ok(())
     }
 
     /// Writes changes. They can be written again without harm while the destination does not answer.
@@ -196,7 +215,8 @@ impl Follow<'_> {
         self.asked = Instant::now();
         // A source that does not answer is told when its watch fails.
         if let Ok(newest) = self.source.current_revision().await {
-            self.position.behind = newest.saturating_sub(followed.revision);
+            let is_idle = followed.changes.is_empty();
+            self.position.behind = if is_idle { 0 } else { newest.saturating_sub(followed.revision) };
             (self.control.tell)(News::Following(self.position));
         }
     }

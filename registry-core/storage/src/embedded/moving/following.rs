@@ -50,17 +50,15 @@ impl FollowingStore {
         self.keys.is_empty()
     }
 
-    /// Prepares the revisions of the keys of the next reading, which have these in the source, in any order. The store must be
-    /// empty.
-    pub fn number(&mut self, revisions: Vec<Revision>) {
-        self.store.renumbering = Renumbering::new(revisions);
-        self.newest = self.newest.max(self.store.renumbering.newest());
-        self.is_numbered = true;
-    }
-
-    /// Begins to read all keys of the source, which then come by [`take`](Self::take).
-    pub fn begin_reading(&mut self) {
+    /// Begins to read all keys of the source, which then come by [`take`](Self::take). If the store is empty, the revisions that
+    /// they have in the source may be known before, in any order; then no key gets a greater one than needed.
+    pub fn begin_reading(&mut self, revisions: Option<Vec<Revision>>) {
         self.reading += 1;
+        self.is_numbered = revisions.is_some();
+        if let Some(revisions) = revisions {
+            self.store.renumbering = Renumbering::new(revisions);
+            self.newest = self.newest.max(self.store.renumbering.newest());
+        }
     }
 
     /// Takes keys as they are in the source.
@@ -88,7 +86,6 @@ impl FollowingStore {
     /// # Errors
     /// Fails if the disk refuses.
     pub fn end_reading(&mut self) -> Result<(), MaintenanceError> {
-        self.is_numbered = false;
         let reading = self.reading;
         let is_gone = |(key, present): (&String, &Present)| (present.reading != reading).then(|| key.clone());
         let gone: Vec<String> = self.keys.iter().filter_map(is_gone).collect();

@@ -18,6 +18,8 @@ use crate::mvcc::{MvccError, prefix_end};
 
 /// Time without an answer of the source, whose watch is opened again and again, after which it counts as gone.
 const GONE_AFTER: Duration = Duration::from_secs(30);
+/// Time without changes after which a source that cannot be asked for progress counts as read to its end.
+const QUIET: Duration = Duration::from_secs(1);
 /// The delays between attempts to open the watch.
 const BACKOFF: Backoff = Backoff::new(Duration::from_millis(50), Duration::from_secs(1));
 
@@ -29,8 +31,12 @@ pub struct EtcdFollower {
     /// All changes up to this revision have been returned.
     followed: Revision,
     times: RemainingTimes,
+    /// Whether the etcd's reports of progress are reliable: those of older ones can overtake changes.
+    reports_progress: bool,
     /// Whether progress is to be asked for: nothing came.
     asks: bool,
+    /// The time of the newest change.
+    changed: Instant,
 }
 
 /// Changes of whole revisions, in order.
@@ -93,26 +99,30 @@ impl FollowedChange {
 
 impl EtcdFollower {
     /// Begins to follow the keys below a prefix such as `/registry/`, after a revision.
-    ///
-    /// # Errors
-    /// Fails if the etcd is too old to say up to which revision its changes are complete.
-    pub fn new(etcd: Arc<Etcd3>, prefix: &str, after: Revision) -> Result<Self, EtcdMoveError> {
-        if etcd.watches.request_progress().is_err() {
-            return Err(EtcdMoveError::TooOldToFollow);
+    pub fn new(etcd: Arc<Etcd3>, prefix: &str, after: Revision) -> Self {
+        Self {
+            reports_progress: etcd.watches.request_progress().is_ok(),
+            etcd,
+            prefix: prefix.to_owned(),
+            watch: None,
+            followed: after,
+            times: RemainingTimes::default(),
+            asks: false,
+            changed: Instant::now(),
         }
-        let times = RemainingTimes::default();
-        Ok(Self { etcd, prefix: prefix.to_owned(), watch: None, followed: after, times, asks: false })
     }
 
-    /// Returns the revision up to which all changes have been returned.
-    pub fn followed(&self) -> Revision {
-        self.followed
+    /// Whether all changes up to a revision that was read at some time have been returned. Of an etcd that does not report
+    /// progress that is assumed if none came for a second.
+    pub fn has_reached(&self, revision: Revision, read_at: Instant) -> bool {
+        let is_quiet = || self.changed.max(read_at).elapsed() >= QUIET;
+        self.followed >= revision || (!self.reports_progress && is_quiet())
     }
 
     /// Returns the next changes, or none if there are none within about this time. The watch is opened again when it ends.
     ///
     /// # Errors
-    /// Fails if the history after [`followed`](Self::followed) was compacted, or if etcd does not answer for half a minute.
+    /// Fails if the history after the changes that were returned was compacted, or if etcd does not answer for half a minute.
     pub async fn next(&mut self, wait: Duration) -> Result<FollowedChanges, EtcdMoveError> {
         let deadline = Instant::now() + GONE_AFTER;
         let mut backoff = BACKOFF;
@@ -141,7 +151,7 @@ impl EtcdFollower {
         }
         let response = match timeout(wait, responses.message()).await {
             Err(_) => {
-                self.asks = true;
+                self.asks = self.reports_progress;
                 return Ok(None);
             }
             Ok(Ok(Some(response))) => response,
@@ -182,8 +192,14 @@ impl EtcdFollower {
         // With changes, the header's revision may be ahead of them.
         let revision = match changes.last() {
             Some(last) => last.revision(),
-            None => response.header().map_or(0, |header| unsigned(header.revision())),
+            None if self.reports_progress => {
+                response.header().map_or(0, |header| unsigned(header.revision()))
+            }
+            None => 0,
         };
+        if !changes.is_empty() {
+            self.changed = Instant::now();
+        }
         self.followed = self.followed.max(revision);
         Ok(FollowedChanges { revision: self.followed, changes })
     }

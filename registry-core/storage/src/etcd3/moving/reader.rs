@@ -103,4 +103,24 @@ impl EtcdReader {
         self.next = found.last().filter(|_| has_more).map(|last| [last.key(), &[0]].concat());
         Ok(found)
     }
+
+    /// Returns what was written below the prefix after the revision that is read: a key that was written, and the number of keys
+    /// that are there now.
+    ///
+    /// # Errors
+    /// Fails if etcd does.
+    pub async fn since(&self) -> Result<(Option<(String, Revision)>, u64), EtcdMoveError> {
+        let options = GetOptions::new()
+            .with_range(prefix_end(&self.prefix))
+            .with_min_mod_revision(signed(self.revision + 1))
+            .with_keys_only()
+            .with_limit(1);
+        let mut written = self.etcd.fetch(&self.prefix, options).await?;
+        let keys = self.etcd.count(&self.prefix, &prefix_end(&self.prefix)).await?;
+        let first = match written.take_kvs().pop() {
+            Some(first) => Some((text_key(first.key())?, unsigned(first.mod_revision()))),
+            None => None,
+        };
+        Ok((first, keys))
+    }
 }

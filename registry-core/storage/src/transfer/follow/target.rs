@@ -127,20 +127,8 @@ async fn reconcile_embedded(
     source: &mut EtcdReader,
     tell: Tell<'_>,
 ) -> Result<u64, TransferError> {
-    if store.is_empty() {
-        let mut revisions = Vec::new();
-        loop {
-            let page = source.next_page().await?;
-            if page.is_empty() {
-                break;
-            }
-            revisions.extend(page.iter().map(|key| key.mod_revision));
-            tell(News::Stage(Stage::Reading, revisions.len() as u64));
-        }
-        store.number(revisions);
-        source.rewind();
-    }
-    store.begin_reading();
+    let revisions = if store.is_empty() { Some(revisions(source, tell).await?) } else { None };
+    store.begin_reading(revisions);
     let mut keys = 0;
     loop {
         let page = source.next_page().await?;
@@ -151,5 +139,19 @@ async fn reconcile_embedded(
         store.take(&page)?;
         keys += page.len() as u64;
         tell(News::Stage(Stage::Writing, keys));
+    }
+}
+
+/// Reads the revisions of all keys, and rewinds.
+async fn revisions(source: &mut EtcdReader, tell: Tell<'_>) -> Result<Vec<Revision>, TransferError> {
+    let mut revisions = Vec::new();
+    loop {
+        let page = source.next_page().await?;
+        if page.is_empty() {
+            source.rewind();
+            return Ok(revisions);
+        }
+        revisions.extend(page.iter().map(|key| key.mod_revision));
+        tell(News::Stage(Stage::Reading, revisions.len() as u64));
     }
 }
