@@ -157,21 +157,17 @@ impl Teller {
 
     fn tell(&mut self, news: News) {
         let line = match news {
-            News::Stage(stage, done) => match self.is_time() {
-                true => format!("{done} {}", stage_text(stage)),
-                false => return,
-            },
+            News::Stage(stage, done) => self.is_time().then(|| format!("{done} {}", stage_text(stage))),
             News::Compacted => {
                 self.has_caught_up = false;
-                "the history of the source was compacted before it was read: its keys are compared again"
-                    .to_owned()
+                let text =
+                    "the history of the source was compacted before it was read: its keys are compared again";
+                Some(text.to_owned())
             }
-            News::Following(position) => match self.position(&position) {
-                Some(line) => line,
-                None => return,
-            },
-            News::Finishing => "the last writes are read, and both stores are compared".to_owned(),
+            News::Following(position) => self.position(&position),
+            News::Finishing => Some("the last writes are read, and both stores are compared".to_owned()),
         };
+        let Some(line) = line else { return };
         // Whoever does not read it does not want it.
         let _ = writeln!(std::io::stderr(), "{line}");
     }

@@ -12,8 +12,10 @@ use crate::Revision;
 use crate::moving_key::MovingKey;
 use crate::mvcc::{Mvcc as _, prefix_end};
 
-/// Number of keys that are read at once.
-const PAGE_KEYS: i64 = 128;
+/// Number of keys of the first page, and of any: etcd counts all keys behind a page for each.
+const PAGE_KEYS: (i64, i64) = (128, 512);
+/// Size of a page up to which the next one may have more keys, in bytes.
+const PAGE_BYTES: usize = 1024 * 1024;
 
 /// Reads all keys of an etcd below a prefix, at one revision.
 pub struct EtcdReader {
@@ -21,6 +23,8 @@ pub struct EtcdReader {
     prefix: String,
     /// The key to read next; `None` at the end.
     next: Option<Vec<u8>>,
+    /// Maximum number of keys of the next page.
+    page_keys: i64,
     revision: Revision,
     times: RemainingTimes,
 }
@@ -44,6 +48,7 @@ impl EtcdReader {
             etcd,
             prefix: prefix.to_owned(),
             next: Some(prefix.into()),
+            page_keys: PAGE_KEYS.0,
             revision,
             times: RemainingTimes::default(),
         }
@@ -88,7 +93,7 @@ impl EtcdReader {
         let Some(start) = self.next.take() else { return Ok(Vec::new()) };
         let options = GetOptions::new()
             .with_range(prefix_end(&self.prefix))
-            .with_limit(PAGE_KEYS)
+            .with_limit(self.page_keys)
             .with_revision(signed(self.revision));
         let connection = &self.etcd.connection;
         let mut response = connection
@@ -100,6 +105,8 @@ impl EtcdReader {
             .await?;
         let has_more = response.more();
         let found = response.take_kvs();
+        let bytes: usize = found.iter().map(|found| found.key().len() + found.value().len()).sum();
+        self.page_keys = if bytes <= PAGE_BYTES { PAGE_KEYS.1 } else { PAGE_KEYS.0 };
         self.next = found.last().filter(|_| has_more).map(|last| [last.key(), &[0]].concat());
         Ok(found)
     }
