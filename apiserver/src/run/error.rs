@@ -76,7 +76,7 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Transfer(#[from] TransferError),
     /// A move while servers go on has ended before its time.
-    #[cfg(feature = "embedded")]
+    #[cfg(all(feature = "embedded", feature = "etcd3"))]
     #[error("{source}; {hint}")]
     Follow { source: TransferError, hint: &'static str },
     #[cfg(feature = "embedded")]

@@ -239,7 +239,9 @@ async fn into_embedded(
     on_progress: OnProgress<'_>,
 ) -> Result<Moved, TransferError> {
     let renumbering = Renumbering::new(survey.revisions);
-    let revision = revision.max(renumbering.newest());
+    // Clients do not learn other revisions of their keys unless they list again.
+    let beyond = Revision::from(renumbering.changes_some());
+    let revision = revision.max(renumbering.newest()).saturating_add(beyond);
     let mut store = NewStore::create(directory, revision, renumbering)?;
     let mut keys = 0;
     loop {
@@ -280,6 +282,7 @@ async fn into_etcd(
         keys += page.len() as u64;
         on_progress(Stage::Writing, keys);
     }
+    import.outrun(revision).await?;
     let read_back = import.read_back(&mut |done| on_progress(Stage::ReadingBack, done)).await?;
     compare(&survey.tally, &read_back)?;
     Ok(Moved { keys, revision: import.finish().await? })

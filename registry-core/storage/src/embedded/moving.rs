@@ -168,6 +168,11 @@ impl Renumbering {
         self.newest
     }
 
+    /// Whether a key gets another revision than it had.
+    pub fn changes_some(&self) -> bool {
+        !self.next.is_empty()
+    }
+
     /// Returns the revision of the next key that has this one. Keys with the same revision must come in a fixed order.
     fn give(&mut self, revision: Revision) -> Revision {
         match self.next.get_mut(&revision) {

@@ -20,6 +20,8 @@ pub struct FollowingStore {
     reading: u64,
     /// Whether the keys of this reading are those that were numbered.
     is_numbered: bool,
+    /// Whether a key got another revision than in the source: clients learn it only if they list again.
+    is_renumbered: bool,
 }
 
 /// A key of the store.
@@ -42,7 +44,14 @@ impl FollowingStore {
     /// Fails if the directory is not empty or in use, or if the disk refuses.
     pub fn create(directory: &Path) -> Result<Self, MaintenanceError> {
         let store = NewStore::create(directory, EMPTY_REVISION, Renumbering::default())?;
-        Ok(Self { store, keys: HashMap::new(), newest: EMPTY_REVISION, reading: 0, is_numbered: false })
+        Ok(Self {
+            store,
+            keys: HashMap::new(),
+            newest: EMPTY_REVISION,
+            reading: 0,
+            is_numbered: false,
+            is_renumbered: false,
+        })
     }
 
     /// Whether the store has no keys.
@@ -121,12 +130,13 @@ impl FollowingStore {
         self.keys.get(key).is_some_and(|present| !present.expires)
     }
 
-    /// Makes the newest revision of the store this one, or that of its newest key if that is greater. Returns it.
+    /// Makes the newest revision of the store this one, or that of its newest key if that is greater, or one more if keys have other
+    /// revisions than in the source. Returns it.
     ///
     /// # Errors
     /// Fails if the disk refuses.
     pub fn move_to(&mut self, revision: Revision) -> Result<Revision, MaintenanceError> {
-        let newest = revision.max(self.newest);
+        let newest = revision.max(self.newest).saturating_add(Revision::from(self.is_renumbered));
         self.store.move_to(newest)?;
         Ok(newest)
     }
@@ -149,6 +159,7 @@ impl FollowingStore {
 
     fn write(&mut self, key: &MovingKey, revision: Revision) -> Result<(), MaintenanceError> {
         self.store.put(key, revision)?;
+        self.is_renumbered |= revision != key.mod_revision;
         let present = Present {
             revision,
             source_revision: key.mod_revision,

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use etcd_client::{GetOptions, TxnOp};
 
+use crate::Revision;
+
 use super::{BATCH_BYTES, BATCH_KEYS, EtcdImport, EtcdMoveError, FollowedChange};
 
 // === impl EtcdImport ===
@@ -50,5 +52,14 @@ impl EtcdImport {
     pub async fn is_lasting(&self, key: &str) -> Result<bool, EtcdMoveError> {
         let mut there = self.etcd.fetch(key, GetOptions::new()).await?;
         Ok(there.take_kvs().first().is_some_and(|there| there.lease() == 0))
+    }
+
+    /// Raises the revision so far beyond the newest one of the source that a watch from there is answered with "compacted" when the
+    /// import has finished: keys have other revisions here, which clients that did not list again would never learn.
+    ///
+    /// # Errors
+    /// Fails if etcd does, or if another import was started over this one.
+    pub async fn outrun(&mut self, source: Revision) -> Result<(), EtcdMoveError> {
+        self.keep_up(source.saturating_add(2), &mut |_| {}).await
     }
 }

@@ -110,7 +110,7 @@ impl Target {
     pub(super) async fn finish(self, keys: u64, revision: Revision) -> Result<Moved, TransferError> {
         match self {
             Self::Etcd(mut import) => {
-                import.keep_up(revision, &mut |_| {}).await?;
+                import.outrun(revision).await?;
                 Ok(Moved { keys, revision: import.finish().await? })
             }
             Self::Embedded(mut store) => {
