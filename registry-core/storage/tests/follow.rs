@@ -279,7 +279,7 @@ async fn a_killed_command_is_resumed_and_shut_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_source_that_is_compacted_meanwhile_is_compared_again() {
     let world = World::new().await;
-    fill(&*world.from, 400).await;
+    fill(&*world.from, 900).await;
     let directory = world.home.path().join("store");
     for to in [world.etcd(), Destination::Embedded(directory.clone())] {
         let from = world.from.clone();
@@ -289,13 +289,13 @@ async fn a_source_that_is_compacted_meanwhile_is_compared_again() {
         let hook = move |news: News| {
             let is_time = match news {
                 News::Stage(Stage::Writing, _) if steps == 0 => true,
-                News::Stage(Stage::Writing, keys) if steps == 1 => keys >= 402,
+                News::Stage(Stage::Writing, keys) if steps == 1 => keys >= 902,
                 _ => false,
             };
             if !is_time {
                 return;
             }
-            let number = if steps == 0 { 10 } else { 390 };
+            let number = if steps == 0 { 10 } else { 890 };
             steps += 1;
             tokio::task::block_in_place(|| {
                 runtime.block_on(async {

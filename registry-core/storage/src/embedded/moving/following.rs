@@ -78,7 +78,7 @@ impl FollowingStore {
         for key in keys {
             match self.keys.get_mut(&key.key) {
                 Some(present) if present.source_revision == key.mod_revision => {
-                    present.reading = self.reading
+                    present.reading = self.reading;
                 }
                 _ if self.is_numbered => {
                     let revision = self.store.renumbering.give(key.mod_revision);
