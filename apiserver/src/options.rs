@@ -88,8 +88,8 @@ pub(crate) use audit::{BatchConfig, Retention, Throttle, TruncateConfig};
 pub use authentication::{AuthenticationOptions, FrontProxyOptions, OidcOptions, TokenWebhookOptions};
 pub use authorization::{AuthorizationMode, AuthorizationOptions};
 pub use command::{
-    Command, ImportArguments, KubeconfigCommand, ManifestsCommand, ServiceAccountName, StorageCommand,
-    TestCommand, TokenCommand,
+    Command, FollowArguments, ImportArguments, KubeconfigCommand, ManifestsCommand, ServiceAccountName,
+    StorageCommand, TestCommand, TokenCommand,
 };
 pub use controllers::{Controller, ControllerOptions};
 pub use delegation::DelegationOptions;

@@ -10,7 +10,8 @@
 //! | `assets` | `test --assets`, `test --index`: the programs that envtest starts |
 //! | `beside_etcd` | a server under the name `kube-apiserver` |
 //! | `etcd` | a program in the place of etcd, which keeps nothing |
-//! | `maintenance`, `checking`, `moving` | `storage`: backup and restore; check; export, import and migrate |
+//! | `maintenance` | `storage`: backup and restore |
+//! | `checking`, `following`, `moving` | `storage`: check; migrate while servers write; export, import and migrate |
 //! | `kubeconfig`, `token`, `manifests` | the commands of these names |
 //! | `error` | commands that fail |
 //! | `announcement` | the start: in the log, on stdout, and in files |
@@ -53,6 +54,8 @@ mod checking;
 mod ending;
 mod error;
 mod etcd;
+#[cfg(feature = "embedded")]
+mod following;
 mod for_command;
 mod guard;
 pub(crate) mod kubeconfig;

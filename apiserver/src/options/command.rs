@@ -59,13 +59,17 @@ Examples:
 
 const STORAGE_EXAMPLES: &str = "\
 A store is embedded:DIRECTORY, where DIRECTORY is that of --data-dir, or etcd=URL,… with the
-endpoints of an etcd. Stop the servers of a store before it is read; a backup alone can be made
-while a server uses the store. Flags of the server are accepted too: --etcd-cafile,
---etcd-certfile and --etcd-keyfile for the TLS of etcd, --encryption-provider-config for a check.
+endpoints of an etcd. Stop the servers of a store before it is read; only a backup is made, and an
+etcd is moved with --follow, while servers use the store. Flags of the server are accepted too:
+--etcd-cafile, --etcd-certfile and --etcd-keyfile for the TLS of etcd,
 
 Examples:
   # From the embedded store into an etcd
   apiserver storage migrate --from=embedded:apiserver-data --to=etcd=http://127.0.0.1:2379
+
+  # From an etcd whose servers go on; when they have been stopped, the signal ends the move
+  apiserver storage migrate --follow --from=etcd=http://127.0.0.1:2379 --to=embedded:elsewhere &
+  kill -USR1 $!
 
   # By way of a file
   apiserver storage export --from=etcd=http://127.0.0.1:2379 store.jsonl
@@ -208,6 +212,10 @@ pub enum StorageCommand {
         /// The way in which objects are written.
         #[command(flatten)]
         arguments: ImportArguments,
+
+        /// Whether servers go on meanwhile.
+        #[command(flatten)]
+        following: FollowArguments,
     },
 }
 
@@ -222,6 +230,19 @@ pub struct ImportArguments {
     /// Remove what an interrupted import has written to an etcd, and begin again
     #[arg(long)]
     pub restart: bool,
+}
+
+/// A move while servers go on.
+#[derive(Args, Clone, Debug)]
+pub struct FollowArguments {
+    /// Copy an etcd while its servers go on, and then follow their writes until SIGUSR1 ends the move: stop the servers
+    /// first
+    #[arg(long, conflicts_with = "bump_revision")]
+    pub follow: bool,
+
+    /// Keep what an interrupted move has written to an etcd, and write what differs
+    #[arg(long, requires = "follow", conflicts_with = "restart")]
+    pub resume: bool,
 }
 
 /// A kubeconfig for a user.

@@ -75,6 +75,16 @@ pub(crate) enum CommandError {
     #[cfg(feature = "embedded")]
     #[error(transparent)]
     Transfer(#[from] TransferError),
+    /// A move while servers go on has ended before its time.
+    #[cfg(all(feature = "embedded", feature = "etcd3"))]
+    #[error("{source}; {hint}")]
+    Follow { source: TransferError, hint: &'static str },
+    #[cfg(feature = "embedded")]
+    #[error(
+        "--follow moves an etcd: an embedded store is read by its server only. Stop the server and leave --follow out: 100,000 \
+         objects are moved in less than a minute"
+    )]
+    FollowsEmbedded,
     #[cfg(feature = "embedded")]
     #[error("damaged:\n{}", .0.join("\n"))]
     Damaged(Vec<String>),

@@ -13,6 +13,7 @@ use crate::options::{Options, StorageCommand, StoreLocation};
 
 use super::checking::{check, summary};
 use super::error::CommandError;
+use super::following::{Earlier, migrate_online};
 use super::moving::{export, import, migrate};
 
 /// The certificate that a server looks for first: it is restored last, when all other files are there.
@@ -39,8 +40,12 @@ pub(super) fn maintain(
             return export(from, prefix.as_deref(), file, options);
         }
         StorageCommand::Import { to, arguments, file } => return import(to, arguments, file, options),
-        StorageCommand::Migrate { from, to, prefix, arguments } => {
-            return migrate(from, to, prefix.as_deref(), arguments, options);
+        StorageCommand::Migrate { from, to, prefix, arguments, following } => {
+            let prefix = prefix.as_deref();
+            return match Earlier::of(following, arguments) {
+                Some(earlier) => migrate_online((from, to), prefix, earlier, options),
+                None => migrate(from, to, prefix, arguments, options),
+            };
         }
         StorageCommand::Backup { file, without_keys } => {
             let files = if *without_keys { Vec::new() } else { keys_in(&keys)? };

@@ -21,7 +21,7 @@ use crate::version::SERVER_VERSION;
 use super::error::CommandError;
 
 /// Time between two lines on the progress of the work.
-const PROGRESS_PERIOD: Duration = Duration::from_secs(2);
+pub(super) const PROGRESS_PERIOD: Duration = Duration::from_secs(2);
 /// Time without an answer of etcd after which the command says that it waits.
 #[cfg(feature = "etcd3")]
 const WAITING_AFTER: Duration = Duration::from_secs(2);
@@ -109,16 +109,21 @@ pub(super) fn store_in(data_directory: &Path) -> std::path::PathBuf {
     data_directory.join("storage")
 }
 
+/// Opens a store to write it.
+pub(super) async fn destination(to: &StoreLocation, options: &Options) -> Result<Destination, CommandError> {
+    match to {
+        StoreLocation::Embedded(directory) => Ok(Destination::Embedded(store_in(directory))),
+        StoreLocation::Etcd(servers) => etcd_destination(servers, options).await,
+    }
+}
+
 async fn move_into(
     to: &StoreLocation,
     source: &mut Source,
     arguments: &ImportArguments,
     options: &Options,
 ) -> Result<Moved, CommandError> {
-    let destination = match to {
-        StoreLocation::Embedded(directory) => Destination::Embedded(store_in(directory)),
-        StoreLocation::Etcd(servers) => etcd_destination(servers, options).await?,
-    };
+    let destination = destination(to, options).await?;
     let mut progress = Progress::new().teller();
     Ok(transfer::import(source, &destination, arguments.options(), &mut progress).await?)
 }
@@ -140,7 +145,7 @@ async fn etcd_destination(servers: &[String], options: &Options) -> Result<Desti
 
 /// Connects to an etcd, whatever is in it, without compacting it.
 #[cfg(feature = "etcd3")]
-async fn connect(servers: &[String], options: &Options) -> Result<Arc<Etcd3>, CommandError> {
+pub(super) async fn connect(servers: &[String], options: &Options) -> Result<Arc<Etcd3>, CommandError> {
     let connection = options.storage.connection_to(servers).map_err(ServerError::from)?;
     let connecting = Etcd3::connect(etcd_options(connection, Duration::ZERO));
     let waiting = async {
@@ -167,8 +172,18 @@ async fn etcd_destination(_: &[String], _: &Options) -> Result<Destination, Comm
     Err(ServerError::from(EngineError::NotBuilt("etcd3")).into())
 }
 
-fn summary(moved: &Moved) -> String {
+pub(super) fn summary(moved: &Moved) -> String {
     format!("{} keys, revision {}", moved.keys, moved.revision)
+}
+
+/// Returns what is done in a stage.
+pub(super) fn stage_text(stage: Stage) -> &'static str {
+    match stage {
+        Stage::Reading => "keys are read",
+        Stage::Raising => "revisions are skipped",
+        Stage::Writing => "keys are written",
+        Stage::ReadingBack => "keys are read back",
+    }
 }
 
 /// Says how many keys of the source do not have the prefix.
@@ -200,13 +215,7 @@ impl Progress {
                 return;
             }
             self.told = Instant::now();
-            let text = match stage {
-                Stage::Reading => "keys are read",
-                Stage::Raising => "revisions are skipped",
-                Stage::Writing => "keys are written",
-                Stage::ReadingBack => "keys are read back",
-            };
-            let _ = writeln!(std::io::stderr(), "{done} {text}");
+            let _ = writeln!(std::io::stderr(), "{done} {}", stage_text(stage));
         }
     }
 }

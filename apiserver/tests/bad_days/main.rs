@@ -15,6 +15,7 @@ mod killed;
 mod log;
 mod maintenance;
 mod memory;
+mod moving;
 mod process;
 mod proxy;
 mod reflectors;

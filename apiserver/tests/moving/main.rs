@@ -9,7 +9,7 @@ use std::process::{Child, Command, Output, Stdio};
 use bytes::Bytes;
 use registry_core::codec::{cbor, protobuf};
 use registry_core::storage::embedded::{Embedded, EmbeddedOptions};
-use registry_core::storage::etcd3::moving::EtcdImport;
+use registry_core::storage::etcd3::moving::{Earlier, EtcdImport};
 use registry_core::storage::mvcc::Mvcc as _;
 use registry_core::storage::testing::etcd::Etcd;
 use serde_json::json;
@@ -128,7 +128,9 @@ async fn a_part_of_an_import_is_not_served() {
     drop(Server::start(&path("data"), &[]));
     let etcd = Etcd::start().await.unwrap();
     let url = etcd.options().endpoints[0].clone();
-    EtcdImport::begin(etcd.connect().await, "/registry/", false, "2026-01-02T03:04:05Z").await.unwrap();
+    EtcdImport::begin(etcd.connect().await, "/registry/", Earlier::Refused, "2026-01-02T03:04:05Z")
+        .await
+        .unwrap();
     let servers = format!("--etcd-servers={url}");
     let data = format!("--data-dir={}", path("other").display());
     let refused = fails(&["--secure-port=0", &servers, &data]);

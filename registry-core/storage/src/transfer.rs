@@ -1,9 +1,10 @@
 //! Moves the keys of a store into another one, or into a file and back, byte for byte: for operators, while no server uses
-//! either store.
+//! either store. An etcd can be moved while servers use it ([`follow()`]).
 //!
 //! | part | purpose |
 //! |---|---|
 //! | `export` | the file: JSON lines with a checksum |
+//! | `follow` | moves the keys of an etcd while its servers go on |
 //! | `source` | where keys come from: an embedded store, an etcd, a file |
 //!
 //! A source is read twice: at first as a whole, so that a damaged one is refused before anything is written, and then while its
@@ -29,14 +30,20 @@ use crate::embedded::moving::{NewStore, Renumbering};
 #[cfg(feature = "etcd3")]
 use crate::etcd3::{
     Etcd3,
-    moving::{EtcdImport, EtcdMoveError, check_import},
+    moving::{Earlier, EtcdImport, EtcdMoveError, check_import},
 };
 use crate::moving_key::{Tally, TooManyRevisions, raised};
+#[cfg(feature = "etcd3")]
+use crate::mvcc::MvccError;
 
 mod export;
+#[cfg(feature = "etcd3")]
+mod follow;
 mod source;
 
 pub use export::{ExportError, ExportedFrom};
+#[cfg(feature = "etcd3")]
+pub use follow::{Control, News, Position, follow};
 pub use source::Source;
 
 /// The store that keys are moved into. It must be empty.
@@ -71,7 +78,7 @@ pub enum Stage {
 }
 
 /// Receives the stage of the work, and the number of keys (or revisions) done in it.
-pub type OnProgress<'p> = &'p mut dyn FnMut(Stage, u64);
+pub type OnProgress<'p> = &'p mut (dyn FnMut(Stage, u64) + Send);
 
 /// The result of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +116,37 @@ pub enum TransferError {
         /// The number of keys read back.
         read_back: u64,
     },
+    /// The destination of a source that was followed is not equal to it. Not retryable.
+    #[error(
+        "{different} keys of the destination are not those of the source, the first of them {first}: they are not served"
+    )]
+    Unequal {
+        /// The number of keys that are missing, surplus, or have another value.
+        different: u64,
+        /// The first of them.
+        first: String,
+    },
+    /// The source was written when the move was to end. Retryable, once nobody writes.
+    #[error(
+        "the source was written after its last state was read ({key}, at revision {revision}): stop all servers that use it; the \
+         destination is not served"
+    )]
+    SourceWritten {
+        /// The key.
+        key: String,
+        /// The revision.
+        revision: Revision,
+    },
+}
+
+// === impl TransferError ===
+
+impl TransferError {
+    /// Whether an etcd does not answer now.
+    #[cfg(feature = "etcd3")]
+    fn is_transient(&self) -> bool {
+        matches!(self, Self::Etcd(EtcdMoveError::Engine(MvccError::Unavailable(_) | MvccError::Overloaded)))
+    }
 }
 
 /// A source that was read as a whole.
@@ -201,7 +239,9 @@ async fn into_embedded(
     on_progress: OnProgress<'_>,
 ) -> Result<Moved, TransferError> {
     let renumbering = Renumbering::new(survey.revisions);
-    let revision = revision.max(renumbering.newest());
+    // Clients do not learn other revisions of their keys unless they list again.
+    let beyond = Revision::from(renumbering.changes_some());
+    let revision = revision.max(renumbering.newest()).saturating_add(beyond);
     let mut store = NewStore::create(directory, revision, renumbering)?;
     let mut keys = 0;
     loop {
@@ -229,7 +269,8 @@ async fn into_etcd(
     on_progress: OnProgress<'_>,
 ) -> Result<Moved, TransferError> {
     let now = registry_meta::time::now();
-    let mut import = EtcdImport::begin(etcd.clone(), source.prefix(), restarts, &now).await?;
+    let earlier = if restarts { Earlier::Removed } else { Earlier::Refused };
+    let mut import = EtcdImport::begin(etcd.clone(), source.prefix(), earlier, &now).await?;
     import.raise(revision, &mut |done| on_progress(Stage::Raising, done)).await?;
     let mut keys = 0;
     loop {
@@ -241,6 +282,7 @@ async fn into_etcd(
         keys += page.len() as u64;
         on_progress(Stage::Writing, keys);
     }
+    import.outrun(revision).await?;
     let read_back = import.read_back(&mut |done| on_progress(Stage::ReadingBack, done)).await?;
     compare(&survey.tally, &read_back)?;
     Ok(Moved { keys, revision: import.finish().await? })

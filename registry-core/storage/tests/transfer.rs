@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use registry_storage::embedded::{Embedded, EmbeddedOptions};
 use registry_storage::etcd3::Etcd3;
-use registry_storage::etcd3::moving::{EtcdImport, refuse_unfinished_import};
+use registry_storage::etcd3::moving::{Earlier, EtcdImport, refuse_unfinished_import};
 use registry_storage::mvcc::{Committed, Mvcc, MvccError, RangeRequest};
 use registry_storage::testing::etcd::Etcd;
 use registry_storage::transfer::{Destination, ImportOptions, Moved, Source, TransferError, export, import};
@@ -172,7 +172,7 @@ async fn an_unfinished_import_into_etcd_is_seen_and_begun_again() {
     let connected = etcd.connect().await;
     // As a process that was killed leaves it.
     let mut interrupted =
-        EtcdImport::begin(connected.clone(), PREFIX, false, "2026-01-02T03:04:05Z").await.unwrap();
+        EtcdImport::begin(connected.clone(), PREFIX, Earlier::Refused, "2026-01-02T03:04:05Z").await.unwrap();
     let mut source = Source::embedded(&path("from"), PREFIX).unwrap();
     interrupted.write(&source.next_page().await.unwrap()).await.unwrap();
 

@@ -18,6 +18,10 @@ use super::{OpenError, Revision};
 use crate::moving_key::{MovingKey, Tally};
 use crate::mvcc::prefix_end;
 
+mod following;
+
+pub use following::FollowingStore;
+
 /// Number of keys of a page.
 const PAGE_KEYS: usize = 128;
 
@@ -164,6 +168,11 @@ impl Renumbering {
         self.newest
     }
 
+    /// Whether a key gets another revision than it had.
+    pub fn changes_some(&self) -> bool {
+        !self.next.is_empty()
+    }
+
     /// Returns the revision of the next key that has this one. Keys with the same revision must come in a fixed order.
     fn give(&mut self, revision: Revision) -> Revision {
         match self.next.get_mut(&revision) {
@@ -201,18 +210,28 @@ impl NewStore {
     pub fn write(&mut self, keys: &[MovingKey]) -> Result<(), MaintenanceError> {
         for key in keys {
             let revision = self.renumbering.give(key.mod_revision);
-            let record = Record {
-                kind: Kind::Put,
-                revision,
-                create_revision: key.create_revision.min(revision),
-                previous_revision: 0,
-                expires_at_seconds: key.expires_at_seconds.unwrap_or(0),
-                key: key.key.as_str(),
-                value: key.value.clone(),
-            };
-            self.log.add(revision, record.encode())?;
+            self.put(key, revision)?;
         }
         Ok(())
+    }
+
+    fn put(&mut self, key: &MovingKey, revision: Revision) -> Result<(), MaintenanceError> {
+        let record = Record {
+            kind: Kind::Put,
+            revision,
+            create_revision: key.create_revision.min(revision),
+            previous_revision: 0,
+            expires_at_seconds: key.expires_at_seconds.unwrap_or(0),
+            key: key.key.as_str(),
+            value: key.value.clone(),
+        };
+        self.log.add(revision, record.encode())
+    }
+
+    /// Changes the newest revision of the store.
+    fn move_to(&mut self, revision: Revision) -> Result<(), MaintenanceError> {
+        self.revision = revision;
+        self.log.add(META_REVISION, Record::meta(revision).encode())
     }
 
     /// Writes what is pending, reads the whole store back as a start would, and returns what is in it.

@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use etcd_client::{Compare, CompareOp, DeleteOptions, GetOptions, Txn, TxnOp, TxnOpResponse};
+use etcd_client::{Compare, CompareOp, DeleteOptions, Txn, TxnOp, TxnOpResponse};
 use futures::StreamExt as _;
 use uuid::Uuid;
 
@@ -24,12 +24,17 @@ use crate::Revision;
 use crate::moving_key::{MovingKey, Tally};
 use crate::mvcc::{Mvcc as _, MvccError, prefix_end};
 
+mod applying;
+mod comparing;
+mod following;
 mod leases;
+mod reader;
 
-use leases::{GrantedLeases, RemainingTimes};
+pub use comparing::Differences;
+pub use following::{EtcdFollower, FollowedChange, FollowedChanges};
+use leases::GrantedLeases;
+pub use reader::EtcdReader;
 
-/// Number of keys that are read at once.
-const PAGE_KEYS: i64 = 128;
 /// Maximum number of keys that are written in a transaction; etcd's own limit is 128 operations.
 const BATCH_KEYS: usize = 64;
 /// Maximum size of the keys of a transaction with more than one, in bytes; etcd's own limit is 1.5 MiB.
@@ -44,22 +49,26 @@ const MARK: &str = "orlop_import";
 /// Beginning of the key that is written to raise the revision.
 const RAISE: &str = "orlop_raise";
 
-/// Reads all keys of an etcd below a prefix, at one revision.
-pub struct EtcdReader {
-    etcd: Arc<Etcd3>,
-    prefix: String,
-    /// The key to read next; `None` at the end.
-    next: Option<Vec<u8>>,
-    revision: Revision,
-    times: RemainingTimes,
-}
-
 /// An import into an etcd.
 pub struct EtcdImport {
     etcd: Arc<Etcd3>,
     prefix: String,
     mark: Mark,
     leases: GrantedLeases,
+    /// The newest revision that is known.
+    newest: Revision,
+}
+
+/// The way in which an import meets one that has not finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Earlier {
+    /// It is refused.
+    #[default]
+    Refused,
+    /// What the earlier one wrote is removed.
+    Removed,
+    /// What the earlier one wrote is kept, to be compared.
+    Resumed,
 }
 
 /// The key that says that an import is unfinished.
@@ -95,7 +104,7 @@ pub enum EtcdMoveError {
     /// Another import has not finished. Not retryable.
     #[error(
         "an import into {prefix} of the etcd (begun at {begun}) runs, or was interrupted: if none runs any more, repeat the \
-         command with --restart, which removes what it has written and begins again"
+         command with --restart, which removes what it has written and begins again, or with --follow and --resume, which keeps it"
     )]
     Unfinished {
         /// The prefix of the keys.
@@ -104,7 +113,7 @@ pub enum EtcdMoveError {
         begun: String,
     },
     /// Another import was started over this one. Not retryable.
-    #[error("another import into the etcd has removed what this one wrote, and begun again")]
+    #[error("another import into the etcd was started over this one, and this one has ended")]
     TakenOver,
     /// The revision of the destination is too small, by too much. Not retryable.
     #[error(
@@ -153,6 +162,14 @@ fn mark_key(prefix: &str) -> String {
     format!("{MARK}{prefix}")
 }
 
+/// Returns a key as text.
+fn text_key(key: &[u8]) -> Result<String, EtcdMoveError> {
+    match std::str::from_utf8(key) {
+        Ok(key) => Ok(key.to_owned()),
+        Err(_) => Err(EtcdMoveError::ForeignKey(String::from_utf8_lossy(key).into_owned())),
+    }
+}
+
 fn unfinished(prefix: &str, mark: &[u8]) -> EtcdMoveError {
     let mark = String::from_utf8_lossy(mark);
     let begun = mark.split_once(' ').map_or("an unknown time", |(begun, _)| begun).to_owned();
@@ -170,100 +187,18 @@ impl From<Failure> for EtcdMoveError {
     }
 }
 
-// === impl EtcdReader ===
-
-impl EtcdReader {
-    /// Begins to read the keys below a prefix such as `/registry/`, in their present state.
-    ///
-    /// # Errors
-    /// Fails if etcd does, or if an import into it has not finished.
-    pub async fn open(etcd: Arc<Etcd3>, prefix: &str) -> Result<Self, EtcdMoveError> {
-        refuse_unfinished_import(&etcd, prefix).await?;
-        let revision = etcd.current_revision().await?;
-        Ok(Self::at(etcd, prefix, revision))
-    }
-
-    fn at(etcd: Arc<Etcd3>, prefix: &str, revision: Revision) -> Self {
-        Self {
-            etcd,
-            prefix: prefix.to_owned(),
-            next: Some(prefix.into()),
-            revision,
-            times: RemainingTimes::default(),
-        }
-    }
-
-    /// Returns the revision that is read.
-    pub fn revision(&self) -> Revision {
-        self.revision
-    }
-
-    /// Begins again with the first key, of the same revision.
-    pub fn rewind(&mut self) {
-        self.next = Some(self.prefix.clone().into());
-    }
-
-    /// Returns the next keys, in order; none at the end. The time of a key whose lease has ended since is now.
-    ///
-    /// # Errors
-    /// Fails if etcd does, or has compacted the revision.
-    pub async fn next_page(&mut self) -> Result<Vec<MovingKey>, EtcdMoveError> {
-        let mut page = Vec::new();
-        for found in self.read_page().await? {
-            let expires_at_seconds = match found.lease() {
-                0 => None,
-                lease => Some(self.times.expiry_seconds(&self.etcd, lease).await?),
-            };
-            let (create_revision, mod_revision) =
-                (unsigned(found.create_revision()), unsigned(found.mod_revision()));
-            let (key, value) = found.into_key_value();
-            let key = String::from_utf8(key).map_err(|error| {
-                EtcdMoveError::ForeignKey(String::from_utf8_lossy(error.as_bytes()).into_owned())
-            })?;
-            page.push(MovingKey {
-                key,
-                value: value.into(),
-                create_revision,
-                mod_revision,
-                expires_at_seconds,
-            });
-        }
-        Ok(page)
-    }
-
-    async fn read_page(&mut self) -> Result<Vec<etcd_client::KeyValue>, EtcdMoveError> {
-        let Some(start) = self.next.take() else { return Ok(Vec::new()) };
-        let options = GetOptions::new()
-            .with_range(prefix_end(&self.prefix))
-            .with_limit(PAGE_KEYS)
-            .with_revision(signed(self.revision));
-        let connection = &self.etcd.connection;
-        let mut response = connection
-            .call(Safety::Read, || {
-                let mut kv = connection.kv();
-                let (start, options) = (start.clone(), options.clone());
-                async move { kv.get(start, Some(options)).await }
-            })
-            .await?;
-        let has_more = response.more();
-        let found = response.take_kvs();
-        self.next = found.last().filter(|_| has_more).map(|last| [last.key(), &[0]].concat());
-        Ok(found)
-    }
-}
-
 // === impl EtcdImport ===
 
 impl EtcdImport {
-    /// Begins an import of keys below a prefix such as `/registry/`, which must not have keys. If an earlier import has not
-    /// finished and `restarts`, what that one wrote is removed.
+    /// Begins an import of keys below a prefix such as `/registry/`, which must not have keys, unless an earlier import that has
+    /// not finished is resumed.
     ///
     /// # Errors
     /// Fails if the prefix has keys, or another import has not finished.
     pub async fn begin(
         etcd: Arc<Etcd3>,
         prefix: &str,
-        restarts: bool,
+        earlier: Earlier,
         now: &str,
     ) -> Result<Self, EtcdMoveError> {
         let content = format!("{now} {}", Uuid::new_v4());
@@ -278,37 +213,64 @@ impl EtcdImport {
         let revision = match transact(&etcd, &begin).await? {
             Ok(revision) => revision,
             Err(Some(mark)) if mark.value == content.as_bytes() => mark.revision,
-            Err(Some(mark)) if restarts => take_over(&etcd, prefix, &key, mark.revision, &content).await?,
-            Err(Some(mark)) => return Err(unfinished(prefix, &mark.value)),
+            Err(Some(mark)) => {
+                let present = Mark { key: key.clone(), revision: mark.revision };
+                match earlier {
+                    Earlier::Refused => return Err(unfinished(prefix, &mark.value)),
+                    Earlier::Removed => take_over(&etcd, &present, &content, Some(all_below(prefix))).await?,
+                    Earlier::Resumed => take_over(&etcd, &present, &content, None).await?,
+                }
+            }
             Err(None) => {
                 let keys = etcd.count(prefix, &prefix_end(prefix)).await?;
                 return Err(EtcdMoveError::Occupied { keys, prefix: prefix.to_owned() });
             }
         };
         let mark = Mark { key, revision };
-        Ok(Self { etcd, prefix: prefix.to_owned(), mark, leases: GrantedLeases::default() })
+        let (prefix, leases) = (prefix.to_owned(), GrantedLeases::default());
+        Ok(Self { etcd, prefix, mark, leases, newest: revision })
     }
 
-    /// Raises the revision to this one at least, by writes.
+    /// Raises the revision to this one at least, by writes, before the first key is written.
     ///
     /// # Errors
     /// Fails if that takes too many writes. The mark is removed then: nothing has been imported.
-    pub async fn raise(&self, needed: Revision, progress: &mut dyn FnMut(u64)) -> Result<(), EtcdMoveError> {
+    pub async fn raise(
+        &mut self,
+        needed: Revision,
+        progress: &mut (dyn FnMut(u64) + Send),
+    ) -> Result<(), EtcdMoveError> {
         let present = self.etcd.current_revision().await?;
         let bump = needed.saturating_sub(present);
         if bump > MAX_RAISE {
             self.remove_mark(Vec::new()).await?;
             return Err(EtcdMoveError::Behind { present, needed, bump });
         }
+        self.newest = self.newest.max(present);
+        self.keep_up(needed, progress).await
+    }
+
+    /// Raises the revision to this one at least, by however many writes.
+    ///
+    /// # Errors
+    /// Fails if etcd does, or if another import was started over this one.
+    pub async fn keep_up(
+        &mut self,
+        needed: Revision,
+        progress: &mut (dyn FnMut(u64) + Send),
+    ) -> Result<(), EtcdMoveError> {
+        let bump = needed.saturating_sub(self.newest);
         let key = format!("{RAISE}{}", self.prefix);
         let write = || self.transact(vec![TxnOp::put(key.as_str(), "", None)]);
         let mut writes = futures::stream::iter((0..bump).map(|_| write())).buffer_unordered(RAISES_AT_ONCE);
-        let mut done = 0;
+        let (mut done, mut newest) = (0, self.newest);
         while let Some(written) = writes.next().await {
-            written?;
+            newest = newest.max(written?);
             done += 1;
             progress(done);
         }
+        drop(writes);
+        self.newest = newest;
         Ok(())
     }
 
@@ -322,16 +284,31 @@ impl EtcdImport {
         for key in keys {
             if !batch.is_empty() && (batch.len() >= BATCH_KEYS || bytes + key.size_bytes() > BATCH_BYTES) {
                 bytes = 0;
-                self.transact(std::mem::take(&mut batch)).await?;
+                self.commit(std::mem::take(&mut batch)).await?;
             }
             bytes += key.size_bytes();
-            let options = match key.expires_at_seconds {
-                Some(end) => Some(self.leases.until(&self.etcd, end).await?),
-                None => None,
-            };
-            batch.push(TxnOp::put(key.key.as_str(), key.value.to_vec(), options));
+            batch.push(self.put(key).await?);
         }
-        if batch.is_empty() { Ok(()) } else { self.transact(batch).await }
+        self.commit(batch).await
+    }
+
+    async fn delete(&mut self, key: &str) -> Result<(), EtcdMoveError> {
+        self.commit(vec![TxnOp::delete(key, None)]).await
+    }
+
+    async fn put(&mut self, key: &MovingKey) -> Result<TxnOp, EtcdMoveError> {
+        let options = match key.expires_at_seconds {
+            Some(end) => Some(self.leases.until(&self.etcd, end).await?),
+            None => None,
+        };
+        Ok(TxnOp::put(key.key.as_str(), key.value.to_vec(), options))
+    }
+
+    async fn commit(&mut self, operations: Vec<TxnOp>) -> Result<(), EtcdMoveError> {
+        if !operations.is_empty() {
+            self.newest = self.newest.max(self.transact(operations).await?);
+        }
+        Ok(())
     }
 
     /// Reads the keys below the prefix back, and returns what is there.
@@ -368,10 +345,11 @@ impl EtcdImport {
         Ok(self.etcd.current_revision().await?)
     }
 
-    /// Executes operations if the mark is still that of this import. They can be repeated without harm.
-    async fn transact(&self, operations: Vec<TxnOp>) -> Result<(), EtcdMoveError> {
+    /// Executes operations if the mark is still that of this import. They can be repeated without harm. Returns the newest
+    /// revision.
+    async fn transact(&self, operations: Vec<TxnOp>) -> Result<Revision, EtcdMoveError> {
         match transact(&self.etcd, &self.guarded(operations)).await? {
-            Ok(_) => Ok(()),
+            Ok(revision) => Ok(revision),
             Err(_) => Err(EtcdMoveError::TakenOver),
         }
     }
@@ -396,20 +374,23 @@ impl EtcdImport {
     }
 }
 
-/// Takes an unfinished import over, and removes the keys that it has written. Returns the revision of the new mark.
+/// Returns the operation that removes all keys below a prefix.
+fn all_below(prefix: &str) -> TxnOp {
+    TxnOp::delete(prefix, Some(DeleteOptions::new().with_range(prefix_end(prefix))))
+}
+
+/// Takes an unfinished import over. Returns the revision of the new mark.
 async fn take_over(
     etcd: &Etcd3,
-    prefix: &str,
-    key: &str,
-    present: Revision,
+    present: &Mark,
     content: &str,
+    removal: Option<TxnOp>,
 ) -> Result<Revision, EtcdMoveError> {
-    let is_unchanged = Compare::mod_revision(key, CompareOp::Equal, signed(present));
-    let all = DeleteOptions::new().with_range(prefix_end(prefix));
-    let take = Txn::new()
-        .when([is_unchanged])
-        .and_then([TxnOp::delete(prefix, Some(all)), TxnOp::put(key, content, None)])
-        .or_else([TxnOp::get(key, None)]);
+    let Mark { key, revision } = present;
+    let is_unchanged = Compare::mod_revision(key.as_str(), CompareOp::Equal, signed(*revision));
+    let mut operations = Vec::from_iter(removal);
+    operations.push(TxnOp::put(key.as_str(), content, None));
+    let take = Txn::new().when([is_unchanged]).and_then(operations).or_else([TxnOp::get(key.as_str(), None)]);
     match transact(etcd, &take).await? {
         Ok(revision) => Ok(revision),
         Err(Some(mark)) if mark.value == content.as_bytes() => Ok(mark.revision),

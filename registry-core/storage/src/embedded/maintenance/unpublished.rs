@@ -9,12 +9,15 @@ use super::super::directory::{HighWaterMark, has_log, is_occupied, lock};
 use super::super::log::Commit;
 use super::super::log::fjall::NewFjallLog;
 use super::super::log_error::LogError;
+use super::super::record::META_REVISION;
 use super::super::{EmbeddedOptions, OpenError, Revision};
 use super::{MaintenanceError, io};
 use crate::directory_lock::DirectoryLock;
 
 /// Size at which records are committed, in bytes.
 const COMMIT_BYTES: usize = 4 * 1024 * 1024;
+/// Number of removals at which they are committed.
+const COMMIT_REMOVALS: usize = 10_000;
 
 /// A log without its name. Until [`publish`](Self::publish) has returned, and after a crash, the directory has no store.
 pub(in super::super) struct UnpublishedLog {
@@ -22,6 +25,8 @@ pub(in super::super) struct UnpublishedLog {
     directory: PathBuf,
     pending: Commit,
     pending_bytes: usize,
+    /// The least revision of a pending record.
+    pending_least: Revision,
     _lock: DirectoryLock,
 }
 
@@ -47,20 +52,45 @@ impl UnpublishedLog {
         }
         let options = EmbeddedOptions::new(directory).disk();
         let log = NewFjallLog::create(directory, options).map_err(open_error)?;
-        let (pending, pending_bytes) = (Commit::default(), 0);
-        Ok(Self { log, directory: directory.to_owned(), pending, pending_bytes, _lock: lock })
+        Ok(Self {
+            log,
+            directory: directory.to_owned(),
+            pending: Commit::default(),
+            pending_bytes: 0,
+            pending_least: Revision::MAX,
+            _lock: lock,
+        })
     }
 
     /// Adds a record.
     pub(in super::super) fn add(&mut self, revision: Revision, bytes: Bytes) -> Result<(), MaintenanceError> {
         self.pending_bytes += bytes.len();
+        if revision != META_REVISION {
+            self.pending_least = self.pending_least.min(revision);
+        }
         self.pending.records.push((revision, bytes));
         if self.pending_bytes >= COMMIT_BYTES { self.commit() } else { Ok(()) }
+    }
+
+    /// Removes a record that was added.
+    pub(in super::super) fn remove(&mut self, revision: Revision) -> Result<(), MaintenanceError> {
+        let records = &mut self.pending.records;
+        let pending = if revision < self.pending_least {
+            None
+        } else {
+            records.iter().rposition(|(pending, _)| *pending == revision)
+        };
+        match pending {
+            Some(at) => self.pending_bytes -= records.swap_remove(at).1.len(),
+            None => self.pending.removals.push(revision),
+        }
+        if self.pending.removals.len() >= COMMIT_REMOVALS { self.commit() } else { Ok(()) }
     }
 
     /// Writes what is pending.
     pub(in super::super) fn commit(&mut self) -> Result<(), MaintenanceError> {
         self.pending_bytes = 0;
+        self.pending_least = Revision::MAX;
         let commit = std::mem::take(&mut self.pending);
         if commit.is_empty() {
             return Ok(());

@@ -11,6 +11,10 @@ use super::EtcdMoveError;
 
 /// Keys whose times end within as many seconds share a lease.
 const SHARED_SECONDS: u64 = 10;
+/// Least time that a key gets: its lease must not end before the key is written.
+const LEAST_SECONDS: u64 = 30;
+/// Number of leases of a source from which on those that have ended are forgotten.
+const KNOWN_LEASES: usize = 10_000;
 /// Maximum number of keys per lease: they all expire in one transaction.
 const MAX_KEYS: usize = 1_000;
 
@@ -46,6 +50,10 @@ impl RemainingTimes {
         // A lease that has ended has -1 seconds left.
         let left = u64::try_from(answer.ttl()).unwrap_or(0);
         let end = now_seconds().saturating_add(left);
+        if self.known.len() >= KNOWN_LEASES {
+            let now = now_seconds();
+            self.known.retain(|_, end| *end > now);
+        }
         self.known.insert(lease, end);
         Ok(end)
     }
@@ -54,18 +62,19 @@ impl RemainingTimes {
 // === impl GrantedLeases ===
 
 impl GrantedLeases {
-    /// Returns the options of a put of a key whose time ends then, or up to ten seconds later.
+    /// Returns the options of a put of a key whose time ends then, or up to ten seconds later, but in half a minute at least.
     pub(super) async fn until(
         &mut self,
         etcd: &Etcd3,
         end_seconds: u64,
     ) -> Result<PutOptions, EtcdMoveError> {
-        let group = end_seconds.div_ceil(SHARED_SECONDS);
+        let now = now_seconds();
+        let group = end_seconds.max(now + LEAST_SECONDS).div_ceil(SHARED_SECONDS);
         if let Some((lease, keys)) = self.newest.get_mut(&group).filter(|(_, keys)| *keys < MAX_KEYS) {
             *keys += 1;
             return Ok(PutOptions::new().with_lease(*lease));
         }
-        let left = group.saturating_mul(SHARED_SECONDS).saturating_sub(now_seconds()).max(1);
+        let left = group.saturating_mul(SHARED_SECONDS).saturating_sub(now).max(1);
         let seconds = i64::try_from(left).unwrap_or(i64::MAX);
         let granted = etcd
             .connection
@@ -75,6 +84,7 @@ impl GrantedLeases {
                 async move { leases.grant(seconds, None).await }
             })
             .await?;
+        self.newest.retain(|group, _| group.saturating_mul(SHARED_SECONDS) > now);
         self.newest.insert(group, (granted.id(), 1));
         Ok(PutOptions::new().with_lease(granted.id()))
     }

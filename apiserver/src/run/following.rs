@@ -1,0 +1,198 @@
+//! `apiserver storage migrate --follow`: the way of an etcd's objects into another store while servers write.
+
+#[cfg(feature = "etcd3")]
+use std::io::Write as _;
+#[cfg(feature = "etcd3")]
+use std::time::Instant;
+
+#[cfg(feature = "etcd3")]
+use registry_core::storage::etcd3::moving::EtcdMoveError;
+#[cfg(feature = "etcd3")]
+use registry_core::storage::transfer::{self, Control, Destination, Moved, News, Position, TransferError};
+#[cfg(feature = "etcd3")]
+use tokio::signal::unix::{SignalKind, signal};
+#[cfg(feature = "etcd3")]
+use tokio::sync::watch;
+
+use crate::options::{FollowArguments, ImportArguments, Options, StoreLocation};
+#[cfg(not(feature = "etcd3"))]
+use crate::server::error::ServerError;
+#[cfg(not(feature = "etcd3"))]
+use crate::storage::EngineError;
+
+use super::error::CommandError;
+#[cfg(feature = "etcd3")]
+use super::moving::{PROGRESS_PERIOD, connect, destination, runtime, stage_text, summary, with_slash};
+
+/// Number of revisions up to which a destination has caught up: they are written in a fraction of a second.
+#[cfg(feature = "etcd3")]
+const CAUGHT_UP: u64 = 100;
+
+/// The way in which a move meets one that has not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Earlier {
+    /// It is refused.
+    Refused,
+    /// What it wrote is removed.
+    Removed,
+    /// What it wrote is kept.
+    Resumed,
+}
+
+/// Tells on stderr how far the move is.
+#[cfg(feature = "etcd3")]
+struct Teller {
+    told: Instant,
+    has_caught_up: bool,
+}
+
+/// Writes the objects of an etcd to another store while servers go on, until SIGUSR1 ends it, and reports the result.
+///
+/// # Errors
+/// Fails if the source is no etcd, if a store cannot be read or written, or if the source is written at the end.
+#[cfg(feature = "etcd3")]
+pub(super) fn migrate_online(
+    (from, to): (&StoreLocation, &StoreLocation),
+    prefix: Option<&str>,
+    earlier: Earlier,
+    options: &Options,
+) -> Result<(), CommandError> {
+    let StoreLocation::Etcd(servers) = from else { return Err(CommandError::FollowsEmbedded) };
+    let prefix = with_slash(prefix, options);
+    let moved = runtime()?.block_on(async {
+        let finish = end_signal()?;
+        let source = connect(servers, options).await?;
+        let to = destination(to, options).await?;
+        let mut teller = Teller::new();
+        let mut tell = |news| teller.tell(news);
+        let control = Control { finish, tell: &mut tell };
+        let followed = transfer::follow(source, &prefix, &to, earlier.into(), control).await;
+        followed.map_err(|error| interrupted(error, &to))
+    })?;
+    super::print(report(to, &moved))
+}
+
+#[cfg(not(feature = "etcd3"))]
+pub(super) fn migrate_online(
+    (from, _): (&StoreLocation, &StoreLocation),
+    _: Option<&str>,
+    _: Earlier,
+    _: &Options,
+) -> Result<(), CommandError> {
+    match from {
+        StoreLocation::Embedded(_) => Err(CommandError::FollowsEmbedded),
+        StoreLocation::Etcd(_) => Err(ServerError::from(EngineError::NotBuilt("etcd3")).into()),
+    }
+}
+
+/// Returns what becomes true at the signal that ends the move.
+#[cfg(feature = "etcd3")]
+fn end_signal() -> Result<watch::Receiver<bool>, CommandError> {
+    let mut end = signal(SignalKind::user_defined1())?;
+    let (sender, finish) = watch::channel(false);
+    tokio::spawn(async move {
+        while end.recv().await.is_some() {
+            sender.send_replace(true);
+        }
+    });
+    Ok(finish)
+}
+
+#[cfg(feature = "etcd3")]
+fn report(to: &StoreLocation, moved: &Moved) -> String {
+    let flag = match to {
+        StoreLocation::Embedded(directory) => format!("--data-dir={}", directory.display()),
+        StoreLocation::Etcd(servers) => format!("--etcd-servers={}", servers.join(",")),
+    };
+    format!("{to}: {}, read back\nstart the new servers with {flag}\n", summary(moved))
+}
+
+/// Says what to do after an error.
+#[cfg(feature = "etcd3")]
+fn interrupted(error: TransferError, to: &Destination) -> CommandError {
+    let is_kept = match &error {
+        TransferError::Etcd(error) => matches!(error, EtcdMoveError::Engine(_) | EtcdMoveError::Compacted),
+        TransferError::Unequal { .. } | TransferError::SourceWritten { .. } => true,
+        _ => false,
+    };
+    let hint = match to {
+        _ if !is_kept => return error.into(),
+        Destination::Etcd(_) => "what was written is kept: go on with --resume",
+        Destination::Embedded(_) => "nothing is kept: repeat the command",
+    };
+    CommandError::Follow { source: error, hint }
+}
+
+// === impl Earlier ===
+
+impl Earlier {
+    /// Returns what the arguments say; `None` for a move of a store whose servers are stopped.
+    pub(super) fn of(following: &FollowArguments, arguments: &ImportArguments) -> Option<Self> {
+        following.follow.then_some(match (following.resume, arguments.restart) {
+            (true, _) => Self::Resumed,
+            (false, true) => Self::Removed,
+            (false, false) => Self::Refused,
+        })
+    }
+}
+
+#[cfg(feature = "etcd3")]
+impl From<Earlier> for registry_core::storage::etcd3::moving::Earlier {
+    fn from(earlier: Earlier) -> Self {
+        match earlier {
+            Earlier::Refused => Self::Refused,
+            Earlier::Removed => Self::Removed,
+            Earlier::Resumed => Self::Resumed,
+        }
+    }
+}
+
+// === impl Teller ===
+
+#[cfg(feature = "etcd3")]
+impl Teller {
+    fn new() -> Self {
+        Self { told: Instant::now(), has_caught_up: false }
+    }
+
+    fn tell(&mut self, news: News) {
+        let line = match news {
+            News::Stage(stage, done) => self.is_time().then(|| format!("{done} {}", stage_text(stage))),
+            News::Compacted => {
+                self.has_caught_up = false;
+                let text =
+                    "the history of the source was compacted before it was read: its keys are compared again";
+                Some(text.to_owned())
+            }
+            News::Following(position) => self.position(&position),
+            News::Finishing => Some("the last writes are read, and both stores are compared".to_owned()),
+        };
+        let Some(line) = line else { return };
+        // Whoever does not read it does not want it.
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
+
+    fn position(&mut self, position: &Position) -> Option<String> {
+        let Position { keys, changes, revision, behind } = position;
+        let line = format!(
+            "{keys} keys copied, {changes} changes followed to revision {revision}, {behind} revisions behind"
+        );
+        if *behind <= CAUGHT_UP && !self.has_caught_up {
+            self.has_caught_up = true;
+            let process = std::process::id();
+            return Some(format!(
+                "{line}\ncaught up: stop the servers of the source, then end the move with `kill -USR1 {process}`"
+            ));
+        }
+        self.is_time().then_some(line)
+    }
+
+    /// Whether the last line is old enough for another one.
+    fn is_time(&mut self) -> bool {
+        let is_time = self.told.elapsed() >= PROGRESS_PERIOD;
+        if is_time {
+            self.told = Instant::now();
+        }
+        is_time
+    }
+}

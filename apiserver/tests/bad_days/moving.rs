@@ -1,0 +1,189 @@
+//! The move of an etcd's objects to another store while the server writes and clients watch.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, ListParams, PostParams};
+use registry_core::storage::testing::etcd::Etcd;
+use tempfile::TempDir;
+
+use crate::process::Process;
+use crate::{config_map, converge, reflect, watched};
+
+/// The command, which is killed when it is dropped.
+struct Migration {
+    child: Child,
+    lines: BufReader<std::process::ChildStderr>,
+    told: String,
+}
+
+// === impl Migration ===
+
+impl Migration {
+    fn start(from: &str, to: &str, flags: &[&str]) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_apiserver"));
+        let stores = [format!("--from=etcd={from}"), format!("--to={to}")];
+        command.args(["storage", "migrate", "--follow"]).args(stores).args(flags);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap());
+        Self { child, lines, told: String::new() }
+    }
+
+    fn caught_up(&mut self) {
+        while !self.told.contains("caught up") {
+            let length = self.told.len();
+            assert_ne!(self.lines.read_line(&mut self.told).unwrap(), 0, "it has ended: {}", self.told);
+            assert!(self.told.len() > length);
+        }
+        let signal = format!("kill -USR1 {}", self.child.id());
+        while !self.told.contains(&signal) {
+            assert_ne!(self.lines.read_line(&mut self.told).unwrap(), 0, "it has ended: {}", self.told);
+        }
+    }
+
+    /// Ends the move, and returns whether that succeeded, with all that was told.
+    fn end(mut self) -> (bool, String) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-USR1", &id]).status().unwrap().success());
+        std::io::Read::read_to_string(&mut self.lines, &mut self.told).unwrap();
+        let mut stdout = self.child.stdout.take().unwrap();
+        std::io::Read::read_to_string(&mut stdout, &mut self.told).unwrap();
+        (self.child.wait().unwrap().success(), std::mem::take(&mut self.told))
+    }
+
+    /// Waits for the end of a command that was not asked to end.
+    fn wait(mut self) -> (bool, String) {
+        std::io::Read::read_to_string(&mut self.lines, &mut self.told).unwrap();
+        (self.child.wait().unwrap().success(), std::mem::take(&mut self.told))
+    }
+}
+
+impl Drop for Migration {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Creates and changes maps until it is told to stop. Returns the names that were acknowledged.
+async fn write_on(maps: Api<ConfigMap>, stop: Arc<AtomicBool>) -> Vec<String> {
+    let mut names = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let name = format!("written{:05}", names.len());
+        let mut made = maps.create(&PostParams::default(), &config_map(&name, "1")).await.unwrap();
+        made.data = config_map(&name, "2").data;
+        maps.replace(&name, &PostParams::default(), &made).await.unwrap();
+        names.push(name);
+    }
+    names
+}
+
+fn serve(home: &Path, etcd: Option<&str>, port: Option<u16>) -> Process {
+    let mut flags = Vec::new();
+    flags.extend(etcd.map(|url| format!("--etcd-servers={url}")));
+    flags.extend(port.map(|port| format!("--secure-port={port}")));
+    let certificates = format!("--cert-dir={}", home.join("pki").display());
+    flags.push(certificates);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    Process::start_with(&home.join("data"), &flags)
+}
+
+/// The server is stopped for the end of the move only. A reflector goes on by itself, an older version is answered with 410, and
+/// everything that was acknowledged is there. The way back is into a directory.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_moves_under_writes_and_clients_go_on() {
+    let home = TempDir::new().unwrap();
+    let (first, second) = (Etcd::start().await.unwrap(), Etcd::start().await.unwrap());
+    let urls = [&first, &second].map(|etcd| etcd.options().endpoints[0].clone());
+    let mut process = serve(home.path(), Some(&urls[0]), None);
+    let port = process.port();
+    let maps = process.config_maps().await;
+    let (reader, _reflecting) = reflect(&maps);
+    let directory = format!("embedded:{}", home.path().join("data").display());
+    let ways = [(&urls[0], format!("etcd={}", urls[1]), Some(urls[1].as_str())), (&urls[1], directory, None)];
+    let mut all = Vec::new();
+    for (from, to, etcd) in ways {
+        let stop = Arc::new(AtomicBool::new(false));
+        let writer = tokio::spawn(write_on(maps.clone(), stop.clone()));
+        let mut migration = Migration::start(from, &to, &[]);
+        tokio::task::block_in_place(|| migration.caught_up());
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        stop.store(true, Ordering::Relaxed);
+        let names = writer.await.unwrap();
+        assert!(names.len() > 5, "{}", names.len());
+        let known = maps.list(&ListParams::default()).await.unwrap();
+        converge(&maps, &reader).await;
+
+        let stopped = Instant::now();
+        process.kill();
+        let (succeeded, told) = tokio::task::block_in_place(|| migration.end());
+        assert!(succeeded && told.contains("read back\nstart the new servers with --"), "{told}");
+        process = serve(home.path(), etcd, Some(port));
+        process.ready("moved").await;
+        println!("not served for {:?}: {told}", stopped.elapsed());
+
+        let version = known.metadata.resource_version.unwrap();
+        let next = config_map(&format!("after{}", all.len()), "1");
+        maps.create(&PostParams::default(), &next).await.unwrap();
+        // Either it is gone, or the next change is the one that was just made.
+        let code = watched(&maps, &version).await;
+        assert!(matches!(code, Some(410) | None), "{code:?}");
+        converge(&maps, &reader).await;
+        let there = maps.list(&ListParams::default()).await.unwrap();
+        for map in &known.items {
+            let arrived = there.items.iter().find(|other| other.metadata.name == map.metadata.name);
+            let arrived = arrived.expect("it was acknowledged");
+            assert_eq!((&arrived.data, &arrived.metadata.uid), (&map.data, &map.metadata.uid));
+        }
+        assert_eq!(there.items.len(), known.items.len() + 1);
+        // An old version of an object is a conflict, or still its version.
+        let mut old = known.items[0].clone();
+        old.metadata.labels = Some([("a".to_owned(), "b".to_owned())].into());
+        let name = old.metadata.name.clone().unwrap();
+        if let Err(error) = maps.replace(&name, &PostParams::default(), &old).await {
+            assert!(matches!(&error, kube::Error::Api(status) if status.code == 409), "{error}");
+        }
+        for name in &names {
+            maps.delete(name, &kube::api::DeleteParams::default()).await.unwrap();
+        }
+        all.extend(names);
+    }
+    process.kill();
+}
+
+/// A move that ends while the server still writes fails, and is resumed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_killed_move_is_resumed_and_an_embedded_source_is_refused() {
+    let home = TempDir::new().unwrap();
+    let (first, second) = (Etcd::start().await.unwrap(), Etcd::start().await.unwrap());
+    let urls = [&first, &second].map(|etcd| etcd.options().endpoints[0].clone());
+    let to = format!("etcd={}", urls[1]);
+    let process = serve(home.path(), Some(&urls[0]), None);
+    let maps = process.config_maps().await;
+    let mut migration = Migration::start(&urls[0], &to, &[]);
+    tokio::task::block_in_place(|| migration.caught_up());
+    drop(migration);
+    maps.create(&PostParams::default(), &config_map("meanwhile", "1")).await.unwrap();
+    process.kill();
+    let (succeeded, told) = tokio::task::block_in_place(|| Migration::start(&urls[0], &to, &[]).wait());
+    assert!(!succeeded && told.contains("--resume"), "{told}");
+    let mut migration = Migration::start(&urls[0], &to, &["--resume"]);
+    tokio::task::block_in_place(|| migration.caught_up());
+    let (succeeded, told) = tokio::task::block_in_place(|| migration.end());
+    assert!(succeeded, "{told}");
+    let process = serve(home.path(), Some(&urls[1]), None);
+    process.config_maps().await.get("meanwhile").await.unwrap();
+    process.kill();
+
+    let mut command = Command::new(env!("CARGO_BIN_EXE_apiserver"));
+    let refused =
+        command.args(["storage", "migrate", "--follow", "--from=embedded:x", &format!("--to={to}")]);
+    let refused = refused.output().unwrap();
+    let told = String::from_utf8(refused.stderr).unwrap();
+    assert!(!refused.status.success() && told.contains("leave --follow out"), "{told}");
+}
