@@ -62,6 +62,7 @@ A store is embedded:DIRECTORY, where DIRECTORY is that of --data-dir, or etcd=UR
 endpoints of an etcd. Stop the servers of a store before it is read; only a backup is made, and an
 etcd is moved with --follow, while servers use the store. Flags of the server are accepted too:
 --etcd-cafile, --etcd-certfile and --etcd-keyfile for the TLS of etcd,
+--encryption-provider-config for a check.
 
 Examples:
   # From the embedded store into an etcd
