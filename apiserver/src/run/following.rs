@@ -8,7 +8,9 @@ use std::time::Instant;
 #[cfg(feature = "etcd3")]
 use registry_core::storage::etcd3::moving::EtcdMoveError;
 #[cfg(feature = "etcd3")]
-use registry_core::storage::transfer::{self, Control, Destination, Moved, News, Position, TransferError};
+use registry_core::storage::transfer::{
+    self, Control, Destination, FollowEvent, Moved, Position, TransferError,
+};
 #[cfg(feature = "etcd3")]
 use tokio::signal::unix::{SignalKind, signal};
 #[cfg(feature = "etcd3")]
@@ -33,16 +35,16 @@ const CAUGHT_UP: u64 = 100;
 pub(super) enum Earlier {
     /// It is refused.
     Refused,
-    /// What it wrote is removed.
+    /// The keys that it wrote are removed.
     Removed,
-    /// What it wrote is kept.
+    /// The keys that it wrote are kept.
     Resumed,
 }
 
-/// Tells on stderr how far the move is.
+/// Prints the progress of the move on standard error.
 #[cfg(feature = "etcd3")]
-struct Teller {
-    told: Instant,
+struct ProgressPrinter {
+    printed_at: Instant,
     has_caught_up: bool,
 }
 
@@ -63,9 +65,9 @@ pub(super) fn migrate_online(
         let finish = end_signal()?;
         let source = connect(servers, options).await?;
         let to = destination(to, options).await?;
-        let mut teller = Teller::new();
-        let mut tell = |news| teller.tell(news);
-        let control = Control { finish, tell: &mut tell };
+        let mut printer = ProgressPrinter::new();
+        let mut report_event = |event| printer.print(event);
+        let control = Control { finish, report: &mut report_event };
         let followed = transfer::follow(source, &prefix, &to, earlier.into(), control).await;
         followed.map_err(|error| interrupted(error, &to))
     })?;
@@ -127,7 +129,7 @@ fn interrupted(error: TransferError, to: &Destination) -> CommandError {
 
 impl Earlier {
     /// Returns what the arguments say; `None` for a move of a store whose servers are stopped.
-    pub(super) fn of(following: &FollowArguments, arguments: &ImportArguments) -> Option<Self> {
+    pub(super) fn from_arguments(following: &FollowArguments, arguments: &ImportArguments) -> Option<Self> {
         following.follow.then_some(match (following.resume, arguments.restart) {
             (true, _) => Self::Resumed,
             (false, true) => Self::Removed,
@@ -147,25 +149,29 @@ impl From<Earlier> for registry_core::storage::etcd3::moving::Earlier {
     }
 }
 
-// === impl Teller ===
+// === impl ProgressPrinter ===
 
 #[cfg(feature = "etcd3")]
-impl Teller {
+impl ProgressPrinter {
     fn new() -> Self {
-        Self { told: Instant::now(), has_caught_up: false }
+        Self { printed_at: Instant::now(), has_caught_up: false }
     }
 
-    fn tell(&mut self, news: News) {
-        let line = match news {
-            News::Stage(stage, done) => self.is_time().then(|| format!("{done} {}", stage_text(stage))),
-            News::Compacted => {
+    fn print(&mut self, event: FollowEvent) {
+        let line = match event {
+            FollowEvent::Stage(stage, done) => {
+                self.is_time().then(|| format!("{done} {}", stage_text(stage)))
+            }
+            FollowEvent::Compacted => {
                 self.has_caught_up = false;
                 let text =
                     "the history of the source was compacted before it was read: its keys are compared again";
                 Some(text.to_owned())
             }
-            News::Following(position) => self.position(&position),
-            News::Finishing => Some("the last writes are read, and both stores are compared".to_owned()),
+            FollowEvent::Following(position) => self.position(&position),
+            FollowEvent::Finishing => {
+                Some("the last writes are read, and both stores are compared".to_owned())
+            }
         };
         let Some(line) = line else { return };
         // Whoever does not read it does not want it.
@@ -189,9 +195,9 @@ impl Teller {
 
     /// Whether the last line is old enough for another one.
     fn is_time(&mut self) -> bool {
-        let is_time = self.told.elapsed() >= PROGRESS_PERIOD;
+        let is_time = self.printed_at.elapsed() >= PROGRESS_PERIOD;
         if is_time {
-            self.told = Instant::now();
+            self.printed_at = Instant::now();
         }
         is_time
     }

@@ -42,7 +42,7 @@ pub(super) fn maintain(
         StorageCommand::Import { to, arguments, file } => return import(to, arguments, file, options),
         StorageCommand::Migrate { from, to, prefix, arguments, following } => {
             let prefix = prefix.as_deref();
-            return match Earlier::of(following, arguments) {
+            return match Earlier::from_arguments(following, arguments) {
                 Some(earlier) => migrate_online((from, to), prefix, earlier, options),
                 None => migrate(from, to, prefix, arguments, options),
             };

@@ -43,7 +43,7 @@ mod source;
 
 pub use export::{ExportError, ExportedFrom};
 #[cfg(feature = "etcd3")]
-pub use follow::{Control, News, Position, follow};
+pub use follow::{Control, FollowEvent, Position, follow};
 pub use source::Source;
 
 /// The store that keys are moved into. It must be empty.

@@ -18,7 +18,7 @@ use registry_storage::etcd3::Etcd3;
 use registry_storage::etcd3::moving::{Earlier, refuse_unfinished_import};
 use registry_storage::mvcc::{Committed, Mvcc, MvccError, RangeRequest};
 use registry_storage::testing::etcd::Etcd;
-use registry_storage::transfer::{Control, Destination, Moved, News, Stage, TransferError, follow};
+use registry_storage::transfer::{Control, Destination, FollowEvent, Moved, Stage, TransferError, follow};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
@@ -33,7 +33,7 @@ type Content = BTreeMap<String, (Bytes, u64)>;
 struct Running {
     finish: watch::Sender<bool>,
     /// The news that was told.
-    news: watch::Receiver<Vec<News>>,
+    news: watch::Receiver<Vec<FollowEvent>>,
     task: tokio::task::JoinHandle<Result<Moved, TransferError>>,
 }
 
@@ -54,23 +54,23 @@ impl Running {
         world: &World,
         to: Destination,
         earlier: Earlier,
-        mut hook: impl FnMut(News) + Send + 'static,
+        mut hook: impl FnMut(FollowEvent) + Send + 'static,
     ) -> Self {
         let source = world.from.clone();
         let (finish, finished) = watch::channel(false);
         let (sender, news) = watch::channel(Vec::new());
         let task = tokio::spawn(async move {
-            let mut tell = |told: News| {
+            let mut report = |told: FollowEvent| {
                 hook(told);
                 sender.send_modify(|news| news.push(told));
             };
-            let control = Control { finish: finished, tell: &mut tell };
+            let control = Control { finish: finished, report: &mut report };
             follow(source, PREFIX, &to, earlier, control).await
         });
         Self { finish, news, task }
     }
 
-    async fn told(&mut self, expected: impl Fn(&News) -> bool) {
+    async fn told(&mut self, expected: impl Fn(&FollowEvent) -> bool) {
         let seen = self.news.wait_for(|news| news.iter().any(&expected));
         let is_told = tokio::time::timeout(PATIENCE, seen).await.expect("it is told in time").is_ok();
         assert!(is_told, "the command has ended; it told {:?}", self.news.borrow());
@@ -79,7 +79,8 @@ impl Running {
     /// Waits until all that was written so far has been followed.
     async fn caught_up(&mut self, store: &dyn Mvcc) {
         let newest = content(store).await.values().map(|(_, revision)| *revision).max().unwrap();
-        self.told(|news| matches!(news, News::Following(position) if position.revision >= newest)).await;
+        self.told(|news| matches!(news, FollowEvent::Following(position) if position.revision >= newest))
+            .await;
     }
 
     async fn finished(self) -> Result<Moved, TransferError> {
@@ -206,7 +207,9 @@ async fn an_etcd_moves_into_an_etcd_and_a_directory_while_it_is_written() {
     let mut into_directory =
         Running::start(&world, Destination::Embedded(directory.clone()), Earlier::Refused, |_| {});
     for running in [&mut into_etcd, &mut into_directory] {
-        running.told(|news| matches!(news, News::Following(at) if at.changes > 200 && at.keys >= 502)).await;
+        running
+            .told(|news| matches!(news, FollowEvent::Following(at) if at.changes > 200 && at.keys >= 502))
+            .await;
     }
     refuse_unfinished_import(&world.to, PREFIX).await.expect_err("a part is not served");
     assert!(!directory.join("log").exists(), "a part is not served");
@@ -287,10 +290,10 @@ async fn a_source_that_is_compacted_meanwhile_is_compared_again() {
         let runtime = tokio::runtime::Handle::current();
         let known = content(&*from).await;
         let mut steps = 0;
-        let hook = move |news: News| {
+        let hook = move |news: FollowEvent| {
             let is_time = match news {
-                News::Stage(Stage::Writing, _) if steps == 0 => true,
-                News::Stage(Stage::Writing, keys) if steps == 1 => keys >= 902,
+                FollowEvent::Stage(Stage::Writing, _) if steps == 0 => true,
+                FollowEvent::Stage(Stage::Writing, keys) if steps == 1 => keys >= 902,
                 _ => false,
             };
             if !is_time {
@@ -314,8 +317,8 @@ async fn a_source_that_is_compacted_meanwhile_is_compared_again() {
         };
         let mut running = Running::start(&world, to, Earlier::Refused, hook);
         running.caught_up(&*world.from).await;
-        let compacted = |news: &watch::Receiver<Vec<News>>| {
-            news.borrow().iter().filter(|news| matches!(news, News::Compacted)).count()
+        let compacted = |news: &watch::Receiver<Vec<FollowEvent>>| {
+            news.borrow().iter().filter(|news| matches!(news, FollowEvent::Compacted)).count()
         };
         assert_eq!(compacted(&running.news), 2);
         running.finished().await.unwrap();
@@ -336,8 +339,10 @@ async fn a_write_after_the_last_read_and_a_foreign_write_to_the_destination_are_
     let late = |world: &World, key: String| {
         let (from, runtime) = (world.from.clone(), tokio::runtime::Handle::current());
         let mut is_done = false;
-        move |news: News| {
-            if matches!(news, News::Stage(Stage::ReadingBack, _)) && !std::mem::replace(&mut is_done, true) {
+        move |news: FollowEvent| {
+            if matches!(news, FollowEvent::Stage(Stage::ReadingBack, _))
+                && !std::mem::replace(&mut is_done, true)
+            {
                 tokio::task::block_in_place(|| runtime.block_on(put(&*from, &key, 0, b"late", None)));
             }
         }

@@ -1,4 +1,4 @@
-//! What operators do while servers run and faults happen: changes of certificates, keys, definitions and rights, and backups.
+//! The work of operators while servers run and faults happen: changes of certificates, keys, definitions and rights, and backups.
 //!
 //! A change counts when each server was seen to have it.
 

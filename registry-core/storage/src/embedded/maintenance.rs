@@ -207,7 +207,7 @@ fn write_file(
     let failed = |error| io(path, error);
     let file = DurableFile::create(path).map_err(failed)?;
     let mut stream = Summed::new(BufWriter::new(file));
-    let loaded = write_store(&mut stream).map_err(|error| error.of_file(path))?;
+    let loaded = write_store(&mut stream).map_err(|error| error.into_error_for(path))?;
     if !files.is_empty() {
         stream.write_files(files).map_err(failed)?;
     }

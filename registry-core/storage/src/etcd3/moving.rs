@@ -65,9 +65,9 @@ pub enum Earlier {
     /// It is refused.
     #[default]
     Refused,
-    /// What the earlier one wrote is removed.
+    /// The keys that the earlier one wrote are removed.
     Removed,
-    /// What the earlier one wrote is kept, to be compared.
+    /// The keys that the earlier one wrote are kept, and compared.
     Resumed,
 }
 

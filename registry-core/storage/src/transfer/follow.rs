@@ -24,7 +24,7 @@ use crate::mvcc::Mvcc as _;
 
 mod target;
 
-use target::{Target, Tell};
+use target::{Report, Target};
 
 /// Time for which changes are waited for at once; a request to finish is seen after it.
 const WAIT: Duration = Duration::from_millis(200);
@@ -35,9 +35,9 @@ const GONE_AFTER: Duration = Duration::from_secs(30);
 /// Time between two questions for the newest revision of the source.
 const LAG_PERIOD: Duration = Duration::from_secs(1);
 
-/// News of a move, for its display.
+/// An event of a move, for its display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum FollowEvent {
     /// A stage of the work, and the number of keys done in it.
     Stage(Stage, u64),
     /// The history of the source was compacted before it was read: its keys are compared again.
@@ -48,7 +48,7 @@ pub enum News {
     Finishing,
 }
 
-/// How far a source has been followed.
+/// The progress of a source that is followed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
     /// The number of keys when they were last read as a whole.
@@ -65,8 +65,8 @@ pub struct Position {
 pub struct Control<'c> {
     /// Whether the servers of the source are stopped, and the move is to be finished.
     pub finish: watch::Receiver<bool>,
-    /// Receives news.
-    pub tell: &'c mut (dyn FnMut(News) + Send),
+    /// Receives events.
+    pub report: &'c mut (dyn FnMut(FollowEvent) + Send),
 }
 
 struct Follow<'c> {
@@ -95,14 +95,16 @@ pub async fn follow(
     let needed = EtcdReader::open(source.clone(), prefix).await?.revision();
     let target = match destination {
         Destination::Embedded(directory) => Target::Embedded(Box::new(FollowingStore::create(directory)?)),
-        Destination::Etcd(etcd) => begin(etcd, prefix, earlier, needed, control.tell).await?,
+        Destination::Etcd(etcd) => begin(etcd, prefix, earlier, needed, control.report).await?,
     };
     let (prefix, position, asked) = (prefix.to_owned(), Position::default(), Instant::now());
     let mut follow = Follow { source, prefix, target, position, asked, control };
     loop {
         follow.synchronize(&mut follower).await?;
         match follow.run(&mut follower).await {
-            Err(TransferError::Etcd(EtcdMoveError::Compacted)) => (follow.control.tell)(News::Compacted),
+            Err(TransferError::Etcd(EtcdMoveError::Compacted)) => {
+                (follow.control.report)(FollowEvent::Compacted)
+            }
             Err(error) => return Err(error),
             Ok(Moved { keys, revision }) => return follow.target.finish(keys, revision).await,
         }
@@ -115,12 +117,12 @@ async fn begin(
     prefix: &str,
     earlier: Earlier,
     needed: Revision,
-    tell: Tell<'_>,
+    report: Report<'_>,
 ) -> Result<Target, TransferError> {
     let now = registry_meta::time::now();
     let mut import = EtcdImport::begin(etcd.clone(), prefix, earlier, &now).await?;
     if earlier != Earlier::Resumed {
-        import.raise(needed, &mut |done| tell(News::Stage(Stage::Raising, done))).await?;
+        import.raise(needed, &mut |done| report(FollowEvent::Stage(Stage::Raising, done))).await?;
     }
     Ok(Target::Etcd(Box::new(import)))
 }
@@ -133,8 +135,10 @@ impl Follow<'_> {
         loop {
             let mut reader = EtcdReader::open(self.source.clone(), &self.prefix).await?;
             let revision = reader.revision();
-            match self.target.reconcile(&mut reader, self.control.tell).await {
-                Err(TransferError::Etcd(EtcdMoveError::Compacted)) => (self.control.tell)(News::Compacted),
+            match self.target.reconcile(&mut reader, self.control.report).await {
+                Err(TransferError::Etcd(EtcdMoveError::Compacted)) => {
+                    (self.control.report)(FollowEvent::Compacted)
+                }
                 Err(error) => return Err(error),
                 Ok(keys) => {
                     *follower = EtcdFollower::new(self.source.clone(), &self.prefix, revision);
@@ -151,9 +155,9 @@ impl Follow<'_> {
         while !*self.control.finish.borrow() {
             let followed = follower.next(WAIT).await?;
             self.apply(&followed).await?;
-            self.tell_position(&followed).await;
+            self.report_position(&followed).await;
         }
-        (self.control.tell)(News::Finishing);
+        (self.control.report)(FollowEvent::Finishing);
         let mut reader = EtcdReader::open(self.source.clone(), &self.prefix).await?;
         let (last, read_at) = (reader.revision(), Instant::now());
         let mut ended = 0;
@@ -165,7 +169,7 @@ impl Follow<'_> {
             self.target.refuse(&late).await?;
             ended += late.len() as u64;
         }
-        let keys = self.target.verify(&mut reader, self.control.tell).await?;
+        let keys = self.target.verify(&mut reader, self.control.report).await?;
         self.refuse_late_writes(&reader, follower, keys - ended.min(keys)).await?;
         let revision = self.source.current_revision().await.map_err(EtcdMoveError::from)?;
         Ok(Moved { keys, revision })
@@ -206,9 +210,9 @@ impl Follow<'_> {
         Ok(())
     }
 
-    /// Tells how far the destination is. Changes that have just come do not say how many follow: the source is asked, now and
+    /// Reports the position of the destination. Changes that have just come do not say how many follow: the source is asked, now and
     /// then.
-    async fn tell_position(&mut self, followed: &FollowedChanges) {
+    async fn report_position(&mut self, followed: &FollowedChanges) {
         if self.asked.elapsed() < LAG_PERIOD {
             return;
         }
@@ -217,7 +221,7 @@ impl Follow<'_> {
         if let Ok(newest) = self.source.current_revision().await {
             let is_idle = followed.changes.is_empty();
             self.position.behind = if is_idle { 0 } else { newest.saturating_sub(followed.revision) };
-            (self.control.tell)(News::Following(self.position));
+            (self.control.report)(FollowEvent::Following(self.position));
         }
     }
 }

@@ -180,7 +180,7 @@ mod tests {
 
     impl Counts {
         /// A quota whose objects were counted.
-        fn of(objects: &[&str]) -> Self {
+        fn after(objects: &[&str]) -> Self {
             let reported = u64::try_from(objects.len()).unwrap();
             let mut counts = Self { start: Instant::now(), history: QuotaHistory::default(), reported };
             counts.count(0, objects);
@@ -193,8 +193,8 @@ mod tests {
 
         /// Counts after some seconds. Returns the usage, and the seconds until the next count.
         fn count(&mut self, seconds: u64, objects: &[&str]) -> (u64, Option<u64>) {
-            let one = Arc::new(amounts(1));
-            let objects: Usages = objects.iter().map(|uid| ((*uid).to_owned(), one.clone())).collect();
+            let usage = Arc::new(amounts(1));
+            let objects: Usages = objects.iter().map(|uid| ((*uid).to_owned(), usage.clone())).collect();
             let sum = amounts(u64::try_from(objects.len()).unwrap());
             let now = self.start + Duration::from_secs(seconds);
             let settled = self.history.settle(&amounts(self.reported), Counted { sum, objects }, now);
@@ -210,14 +210,14 @@ mod tests {
 
     #[test]
     fn objects_that_are_gone_are_given_back_at_once() {
-        let mut counts = Counts::of(&["a", "b"]);
+        let mut counts = Counts::after(&["a", "b"]);
         assert_eq!(counts.count(1, &["b"]), (1, None));
         assert_eq!(counts.count(2, &[]), (0, None));
     }
 
     #[test]
     fn a_write_under_way_stays_charged_while_objects_are_deleted() {
-        let mut counts = Counts::of(&["a", "b"]);
+        let mut counts = Counts::after(&["a", "b"]);
         counts.charge(1);
         assert_eq!(counts.count(1, &["b"]), (2, Some(5)));
         assert_eq!(counts.count(2, &[]), (1, Some(4)));
@@ -226,7 +226,7 @@ mod tests {
 
     #[test]
     fn a_failed_write_is_given_back_when_no_write_can_be_under_way() {
-        let mut counts = Counts::of(&["a"]);
+        let mut counts = Counts::after(&["a"]);
         counts.charge(1);
         assert_eq!(counts.count(1, &["a"]), (2, Some(5)));
         assert_eq!(counts.count(6, &["a"]), (1, None));
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_charge_starts_the_wait_again() {
-        let mut counts = Counts::of(&[]);
+        let mut counts = Counts::after(&[]);
         counts.charge(1);
         assert_eq!(counts.count(1, &[]), (1, Some(5)));
         counts.charge(1);
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_quota_that_is_charged_all_the_time_gives_back_what_was_always_in_excess() {
-        let mut counts = Counts::of(&[]);
+        let mut counts = Counts::after(&[]);
         counts.charge(2);
         let names: Vec<String> = (0..).map(|number| number.to_string()).take(70).collect();
         let mut objects: Vec<&str> = Vec::new();
@@ -273,6 +273,6 @@ mod tests {
 
     #[test]
     fn usage_that_was_not_charged_is_counted() {
-        assert_eq!(Counts { reported: 0, ..Counts::of(&[]) }.count(1, &["a", "b"]), (2, None));
+        assert_eq!(Counts { reported: 0, ..Counts::after(&[]) }.count(1, &["a", "b"]), (2, None));
     }
 }

@@ -84,14 +84,14 @@ pub(super) fn read_backup(
     let file = File::open(path).map_err(|error| io(path, error))?;
     let mut stream = Summed::new(BufReader::new(file));
     let read = stream.read_store(visit).and_then(|loaded| Ok((loaded, stream.read_files()?)));
-    read.map_err(|error| error.of_file(path))
+    read.map_err(|error| error.into_error_for(path))
 }
 
 // === impl BackupError ===
 
 impl BackupError {
     /// Returns the error of writing a backup to a file.
-    pub(super) fn of_file(self, path: &Path) -> MaintenanceError {
+    pub(super) fn into_error_for(self, path: &Path) -> MaintenanceError {
         match self {
             Self::Store(error) => error,
             Self::Written(error) => io(path, error),
@@ -102,7 +102,7 @@ impl BackupError {
 // === impl ReadError ===
 
 impl ReadError<MaintenanceError> {
-    fn of_file(self, path: &Path) -> MaintenanceError {
+    fn into_error_for(self, path: &Path) -> MaintenanceError {
         match self {
             Self::Damaged(reason) => damaged(path, reason),
             Self::OtherVersion => MaintenanceError::OtherVersion { path: path.to_owned() },

@@ -90,7 +90,7 @@ fn send(store: &Embedded, stream: tokio::net::UnixStream) -> Result<(), Maintena
     stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
     let mut stream = Summed::new(BufWriter::new(stream));
     let written = stream.write_unverified(&*store.shared.log, directory);
-    written.map_err(|error| error.of_file(&directory.join(SOCKET)))
+    written.map_err(|error| error.into_error_for(&directory.join(SOCKET)))
 }
 
 /// Connects to the server that uses the store in a directory; `None` if it does not accept backups.

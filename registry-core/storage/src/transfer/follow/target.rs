@@ -6,10 +6,10 @@ use crate::etcd3::moving::{Differences, EtcdImport, EtcdReader, FollowedChange};
 use crate::moving_key::Tally;
 use crate::transfer::{Moved, Stage, TransferError, compare};
 
-use super::News;
+use super::FollowEvent;
 
-/// Receives news.
-pub(super) type Tell<'t> = &'t mut (dyn FnMut(News) + Send);
+/// Receives events.
+pub(super) type Report<'t> = &'t mut (dyn FnMut(FollowEvent) + Send);
 
 /// The store that is written.
 pub(super) enum Target {
@@ -24,17 +24,17 @@ impl Target {
     pub(super) async fn reconcile(
         &mut self,
         source: &mut EtcdReader,
-        tell: Tell<'_>,
+        report: Report<'_>,
     ) -> Result<u64, TransferError> {
         match self {
             Self::Etcd(import) => {
                 import
-                    .keep_up(source.revision(), &mut |done| tell(News::Stage(Stage::Raising, done)))
+                    .keep_up(source.revision(), &mut |done| report(FollowEvent::Stage(Stage::Raising, done)))
                     .await?;
-                let mut writing = |done| tell(News::Stage(Stage::Writing, done));
+                let mut writing = |done| report(FollowEvent::Stage(Stage::Writing, done));
                 Ok(import.reconcile(source, &mut writing).await?.keys)
             }
-            Self::Embedded(store) => reconcile_embedded(store, source, tell).await,
+            Self::Embedded(store) => reconcile_embedded(store, source, report).await,
         }
     }
 
@@ -74,11 +74,11 @@ impl Target {
     pub(super) async fn verify(
         &mut self,
         source: &mut EtcdReader,
-        tell: Tell<'_>,
+        report: Report<'_>,
     ) -> Result<u64, TransferError> {
         match self {
             Self::Etcd(import) => {
-                let mut reading = |done| tell(News::Stage(Stage::ReadingBack, done));
+                let mut reading = |done| report(FollowEvent::Stage(Stage::ReadingBack, done));
                 match import.compare(source, &mut reading).await? {
                     Differences { keys, different: 0, .. } => Ok(keys),
                     Differences { different, first, .. } => {
@@ -98,7 +98,7 @@ impl Target {
                     for key in &page {
                         sent.add(&key.key, &key.value, key.expires_at_seconds.is_some());
                     }
-                    tell(News::Stage(Stage::ReadingBack, sent.keys()));
+                    report(FollowEvent::Stage(Stage::ReadingBack, sent.keys()));
                 }
                 compare(&sent, &store.read_back()?)?;
                 Ok(sent.keys())
@@ -125,9 +125,9 @@ impl Target {
 async fn reconcile_embedded(
     store: &mut FollowingStore,
     source: &mut EtcdReader,
-    tell: Tell<'_>,
+    report: Report<'_>,
 ) -> Result<u64, TransferError> {
-    let revisions = if store.is_empty() { Some(revisions(source, tell).await?) } else { None };
+    let revisions = if store.is_empty() { Some(revisions(source, report).await?) } else { None };
     store.begin_reading(revisions);
     let mut keys = 0;
     loop {
@@ -138,12 +138,12 @@ async fn reconcile_embedded(
         }
         store.take(&page)?;
         keys += page.len() as u64;
-        tell(News::Stage(Stage::Writing, keys));
+        report(FollowEvent::Stage(Stage::Writing, keys));
     }
 }
 
 /// Reads the revisions of all keys, and rewinds.
-async fn revisions(source: &mut EtcdReader, tell: Tell<'_>) -> Result<Vec<Revision>, TransferError> {
+async fn revisions(source: &mut EtcdReader, report: Report<'_>) -> Result<Vec<Revision>, TransferError> {
     let mut revisions = Vec::new();
     loop {
         let page = source.next_page().await?;
@@ -152,6 +152,6 @@ async fn revisions(source: &mut EtcdReader, tell: Tell<'_>) -> Result<Vec<Revisi
             return Ok(revisions);
         }
         revisions.extend(page.iter().map(|key| key.mod_revision));
-        tell(News::Stage(Stage::Reading, revisions.len() as u64));
+        report(FollowEvent::Stage(Stage::Reading, revisions.len() as u64));
     }
 }
