@@ -113,6 +113,7 @@ async fn a_store_in_use_is_backed_up_while_it_is_written() {
     let refused = save().await.unwrap();
     assert!(matches!(refused, Err(MaintenanceError::Open(OpenError::Locked { .. }))), "{refused:?}");
     store.accept_backups().unwrap();
+    assert_eq!(fs::metadata(original.join("backup.sock")).unwrap().mode() & 0o777, 0o600);
 
     let writer = tokio::spawn({
         let store = store.clone();

@@ -3,8 +3,9 @@
 //! The server listens at a socket in the directory of the store, which only its owner can access. To each connection it sends
 //! the store in the format of backups, without files, and closes it. The reader verifies it.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::{BufReader, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
@@ -49,6 +50,7 @@ impl BackupService {
             _ => {}
         }
         let listener = UnixListener::bind(&socket)?;
+        fs::set_permissions(&socket, Permissions::from_mode(0o600))?;
         let task = tokio::spawn(serve(listener, Arc::downgrade(store)));
         Ok(Self { socket, _task: AbortOnDropHandle::new(task) })
     }
