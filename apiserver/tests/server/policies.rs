@@ -304,6 +304,27 @@ async fn mutations_are_merged_and_run_again_after_later_changes() {
 }
 
 #[tokio::test]
+async fn the_last_policy_runs_again_once_after_its_own_mutation() {
+    let server = TestServer::builder().memory().start().await.unwrap();
+    let mut policies = Policies::on(&server).await;
+    let appending = |reinvocation: &str| {
+        json!({
+            "reinvocationPolicy": reinvocation,
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression":
+                "[JSONPatch{op: 'add', path: '/data/c', value: has(object.data.c) ? object.data.c + 'x' : 'x'}]"}}],
+        })
+    };
+    for (name, reinvocation, expected) in [("never", "Never", "x"), ("needed", "IfNeeded", "xxx")] {
+        policies.add_mutating(mutating(name, appending(reinvocation)), binding(name, json!({}))).await;
+        // The first policy appends once, beside the second one, which appends in both runs.
+        policies
+            .until(&config_map(name), |answer| answer.json()["data"] == json!({"a": "1", "c": expected}))
+            .await;
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
 async fn mutations_that_do_not_fit_are_refused_with_the_reason() {
     let server = TestServer::builder().memory().start().await.unwrap();
     let mut policies = Policies::on(&server).await;

@@ -61,6 +61,14 @@ struct Refusal {
     reason: Option<Reason>,
 }
 
+/// The result of the mutations of one policy.
+struct Mutated {
+    /// The object after them; `None` if it stays as it is.
+    object: Option<Object>,
+    /// Whether one of them did not fail.
+    is_applied: bool,
+}
+
 /// Reasons to refuse a write, of policies that do not ignore them.
 #[derive(Default)]
 struct Refusals(Vec<Refusal>);
@@ -177,7 +185,11 @@ impl MutatingPolicies {
             if !runs.is_due(&invoked) {
                 continue;
             }
-            let mutated = self.mutated(write, invocation, subject, refusals).await?;
+            let Mutated { object: mutated, is_applied } =
+                self.mutated(write, invocation, subject, refusals).await?;
+            if is_applied {
+                runs.applied();
+            }
             if let (Some(mutated), Some(object)) = (mutated, object.as_deref_mut()) {
                 let restored = versions.restored(matched, mutated, &write.context.budget).await?;
                 if restored != *object {
@@ -193,16 +205,16 @@ impl MutatingPolicies {
         Ok(())
     }
 
-    /// Applies the mutations of one policy to the object of the subject, and returns what it becomes; `None` if it stays as
-    /// it is.
+    /// Applies the mutations of one policy to the object of the subject.
     async fn mutated(
         &self,
         write: &Write<'_>,
         Invocation { policy, binding, matched, .. }: &Invocation,
         subject: Subject<'_>,
         refusals: &mut Refusals,
-    ) -> Result<Option<Object>, StatusError> {
+    ) -> Result<Mutated, StatusError> {
         let mut mutated: Option<Object> = None;
+        let mut is_applied = false;
         let count = if subject.object.is_some() { policy.evaluator.len() } else { 0 };
         for place in 0..count {
             let subject = Subject { object: mutated.as_ref().or(subject.object), ..subject };
@@ -212,6 +224,7 @@ impl MutatingPolicies {
             let error = patched.as_ref().err().map(Failure::message);
             let names = (policy.name.as_str(), binding.name.as_str());
             self.metrics.policies().mutated(names, error, begun.elapsed());
+            is_applied |= patched.is_ok();
             match patched {
                 Ok(Some(patched)) => mutated = Some(patched),
                 Ok(None) => {}
@@ -221,7 +234,7 @@ impl MutatingPolicies {
                 }
             }
         }
-        Ok(mutated)
+        Ok(Mutated { object: mutated, is_applied })
     }
 }
 

@@ -31,6 +31,8 @@ struct Kept {
 /// One run of all policies over a write.
 pub(super) struct Runs<'a> {
     reinvocation: Option<&'a Reinvocation>,
+    /// Whether a mutation was applied.
+    is_applied: bool,
 }
 
 // === impl Invoked ===
@@ -47,7 +49,7 @@ impl Invoked {
 impl<'a> Runs<'a> {
     /// Begins a run. If other plug-ins have changed the object since the last one, policies run again.
     pub(super) fn begin(reinvocation: Option<&'a Reinvocation>, object: Option<&Object>) -> Self {
-        let runs = Self { reinvocation };
+        let runs = Self { reinvocation, is_applied: false };
         if runs.is_second() {
             runs.with(|kept| {
                 if kept.output.as_ref() != object {
@@ -71,13 +73,22 @@ impl<'a> Runs<'a> {
         }
     }
 
+    /// Notes that a mutation was applied, whether or not it changed the object.
+    pub(super) fn applied(&mut self) {
+        self.is_applied = true;
+    }
+
     /// Notes that a policy ran that may run again.
     pub(super) fn invoked(&mut self, invoked: Invoked) {
         self.with(|kept| kept.invoked.insert(invoked));
     }
 
-    /// Ends the run. Only the first has a successor.
-    pub(super) fn end(self, object: Option<&Object>) {
+    /// Ends the run. Only the first has a successor, in which all policies that may run again do so if a mutation was applied:
+    /// also the last one, after which nothing has changed the object.
+    pub(super) fn end(mut self, object: Option<&Object>) {
+        if self.is_applied {
+            self.changed();
+        }
         if !self.is_second() {
             self.with(|kept| kept.output = object.cloned());
         }
