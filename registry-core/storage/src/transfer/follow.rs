@@ -103,7 +103,7 @@ pub async fn follow(
         follow.synchronize(&mut follower).await?;
         match follow.run(&mut follower).await {
             Err(TransferError::Etcd(EtcdMoveError::Compacted)) => {
-                (follow.control.report)(FollowEvent::Compacted)
+                (follow.control.report)(FollowEvent::Compacted);
             }
             Err(error) => return Err(error),
             Ok(Moved { keys, revision }) => return follow.target.finish(keys, revision).await,
@@ -137,7 +137,7 @@ impl Follow<'_> {
             let revision = reader.revision();
             match self.target.reconcile(&mut reader, self.control.report).await {
                 Err(TransferError::Etcd(EtcdMoveError::Compacted)) => {
-                    (self.control.report)(FollowEvent::Compacted)
+                    (self.control.report)(FollowEvent::Compacted);
                 }
                 Err(error) => return Err(error),
                 Ok(keys) => {
