@@ -259,9 +259,11 @@ async fn impersonation_never_falls_back_to_the_callers_rights() {
         for (credentials, status) in [
             (&[("authorization", &b"Bearer j\xfcrgen"[..])][..], 401),
             (&[admin, ("authorization", b"Bearer alice-token")], 400),
-            // Another scheme shows no token, as in kube-apiserver: the request is anonymous, which ends its connection.
+            // Another scheme shows no token, as in kube-apiserver: the request is anonymous.
             (&[("authorization", b"Basic YTpi")], 403),
         ] {
+            // A request without a user may end its connection.
+            let mut connection = Connection::open(&server, protocol).await;
             let refused = review(&mut connection, credentials).await.unwrap_err();
             assert_eq!(refused.0, status, "{credentials:?}: {}", refused.1);
         }

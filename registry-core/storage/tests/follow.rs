@@ -192,7 +192,7 @@ async fn write_on(store: Arc<Etcd3>, stop: Arc<AtomicBool>) -> usize {
     writes
 }
 
-async fn open(directory: &Path) -> Arc<Embedded> {
+fn open(directory: &Path) -> Arc<Embedded> {
     Embedded::open(EmbeddedOptions::new(directory)).unwrap()
 }
 
@@ -223,14 +223,14 @@ async fn an_etcd_moves_into_an_etcd_and_a_directory_while_it_is_written() {
     refuse_unfinished_import(&world.to, PREFIX).await.unwrap();
     let moved = into_directory.finished().await.unwrap();
     assert_eq!(moved.keys, sent.len() as u64);
-    let store = open(&directory).await;
+    let store = open(&directory);
     assert_arrived(&*world.from, &*store).await;
     assert_eq!(content(&*store).await, sent, "an embedded store keeps the revisions");
     assert_eq!(store.current_revision().await.unwrap(), moved.revision);
     let next = put(&*store, &map(9999), 0, b"1", None).await;
     assert_eq!(next, moved.revision + 1);
     store.close().await;
-    drop(open(&directory).await);
+    drop(open(&directory));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -271,7 +271,7 @@ async fn a_killed_command_is_resumed_and_shut_out() {
     assert!(in_use.unwrap_err().to_string().contains("in use"), "two at once");
     killed.kill().await;
     world.move_quickly(Destination::Embedded(directory.clone()), Earlier::Refused).await.unwrap();
-    let store = open(&directory).await;
+    let store = open(&directory);
     assert_eq!(content(&*store).await, content(&*world.from).await);
     store.close().await;
     let occupied = world.move_quickly(Destination::Embedded(directory), Earlier::Refused).await;
@@ -326,7 +326,7 @@ async fn a_source_that_is_compacted_meanwhile_is_compared_again() {
             assert_arrived(&*world.from, &*world.to).await;
         }
     }
-    let store = open(&directory).await;
+    let store = open(&directory);
     assert_arrived(&*world.from, &*store).await;
     store.close().await;
 }
