@@ -17,8 +17,9 @@ use crate::recorder::{Recorder, Target};
 /// Time in which a backup has to succeed. Servers that are killed meanwhile make it fail.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// The number of the client in the history, beside which those of others are other numbers.
-const CLIENT: usize = 2000;
+/// The number of the client and of the server in the history, beside which those of others are other numbers. A backup may be
+/// ahead of the lists that the server answers from its cache.
+const OWN: usize = 2000;
 
 /// A server whose store is saved.
 pub(super) struct Saved<'a> {
@@ -73,7 +74,7 @@ impl Saved<'_> {
             let items = items_in(target, lines)?;
             let scope = target.scope.clone();
             let asked = Asked::Consistent;
-            let list = List { client: CLIENT, server: 0, scope, start, end, asked, revision, items };
+            let list = List { client: OWN, server: OWN, scope, start, end, asked, revision, items };
             recorder.record(|history| history.lists.push(list));
         }
         std::fs::remove_dir_all(&self.directory)?;
