@@ -68,10 +68,10 @@ pub(crate) struct AuthenticatedToken {
     pub(crate) audiences: Option<Vec<String>>,
 }
 
-/// The purpose that a token is shown for, and the place.
+/// The purpose for which a client shows a token, and its address.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenPurpose<'a> {
-    /// The audiences for one of which it has to be valid.
+    /// The accepted audiences: the token must be valid for at least one of them.
     pub(crate) audiences: &'a [String],
     /// The address of the client that shows it, or `None` if a review of the API asks about it.
     pub(crate) origin: Option<IpAddr>,
@@ -84,7 +84,7 @@ pub(crate) trait TokenAuthenticator: Send + Sync {
         false
     }
 
-    /// Returns the user of a token that is valid for one of the audiences.
+    /// Returns the user of a token that is valid for an audience of the purpose.
     fn authenticate<'a>(&'a self, token: &'a str, purpose: TokenPurpose<'a>) -> TokenAnswer<'a>;
 }
 

@@ -81,8 +81,7 @@ pub(crate) enum CommandError {
     Follow { source: TransferError, hint: &'static str },
     #[cfg(feature = "embedded")]
     #[error(
-        "--follow moves an etcd: an embedded store is read by its server only. Stop the server and leave --follow out: 100,000 \
-         objects are moved in less than a minute"
+        "--follow moves an etcd: an embedded store is read by its server only. Stop the server and leave --follow out"
     )]
     FollowsEmbedded,
     #[cfg(feature = "embedded")]

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 #[cfg(feature = "etcd3")]
 use registry_core::storage::etcd3::moving::EtcdMoveError;
+use registry_core::storage::moving_key::Earlier;
 #[cfg(feature = "etcd3")]
 use registry_core::storage::transfer::{
     self, Control, Destination, FollowEvent, Moved, Position, TransferError,
@@ -30,22 +31,20 @@ use super::moving::{PROGRESS_PERIOD, connect, destination, runtime, stage_text, 
 #[cfg(feature = "etcd3")]
 const CAUGHT_UP: u64 = 100;
 
-/// The way in which a move meets one that has not finished.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Earlier {
-    /// It is refused.
-    Refused,
-    /// The keys that it wrote are removed.
-    Removed,
-    /// The keys that it wrote are kept.
-    Resumed,
-}
-
 /// Prints the progress of the move on standard error.
 #[cfg(feature = "etcd3")]
 struct ProgressPrinter {
     printed_at: Instant,
     has_caught_up: bool,
+}
+
+/// Returns the way in which a move meets one that has not finished; `None` for a move of a store whose servers are stopped.
+pub(super) fn earlier(following: &FollowArguments, arguments: &ImportArguments) -> Option<Earlier> {
+    following.follow.then_some(match (following.resume, arguments.restart) {
+        (true, _) => Earlier::Resumed,
+        (false, true) => Earlier::Removed,
+        (false, false) => Earlier::Refused,
+    })
 }
 
 /// Writes the objects of an etcd to another store while servers go on, until SIGUSR1 ends it, and reports the result.
@@ -68,7 +67,7 @@ pub(super) fn migrate_online(
         let mut printer = ProgressPrinter::new();
         let mut report_event = |event| printer.print(event);
         let control = Control { finish, report: &mut report_event };
-        let followed = transfer::follow(source, &prefix, &to, earlier.into(), control).await;
+        let followed = transfer::follow(source, &prefix, &to, earlier, control).await;
         followed.map_err(|error| interrupted(error, &to))
     })?;
     super::print(report(to, &moved))
@@ -123,30 +122,6 @@ fn interrupted(error: TransferError, to: &Destination) -> CommandError {
         Destination::Embedded(_) => "nothing is kept: repeat the command",
     };
     CommandError::Follow { source: error, hint }
-}
-
-// === impl Earlier ===
-
-impl Earlier {
-    /// Returns what the arguments say; `None` for a move of a store whose servers are stopped.
-    pub(super) fn from_arguments(following: &FollowArguments, arguments: &ImportArguments) -> Option<Self> {
-        following.follow.then_some(match (following.resume, arguments.restart) {
-            (true, _) => Self::Resumed,
-            (false, true) => Self::Removed,
-            (false, false) => Self::Refused,
-        })
-    }
-}
-
-#[cfg(feature = "etcd3")]
-impl From<Earlier> for registry_core::storage::etcd3::moving::Earlier {
-    fn from(earlier: Earlier) -> Self {
-        match earlier {
-            Earlier::Refused => Self::Refused,
-            Earlier::Removed => Self::Removed,
-            Earlier::Resumed => Self::Resumed,
-        }
-    }
 }
 
 // === impl ProgressPrinter ===

@@ -13,7 +13,7 @@ use crate::options::{Options, StorageCommand, StoreLocation};
 
 use super::checking::{check, summary};
 use super::error::CommandError;
-use super::following::{Earlier, migrate_online};
+use super::following::{earlier, migrate_online};
 use super::moving::{export, import, migrate};
 
 /// The certificate that a server looks for first: it is restored last, when all other files are there.
@@ -42,7 +42,7 @@ pub(super) fn maintain(
         StorageCommand::Import { to, arguments, file } => return import(to, arguments, file, options),
         StorageCommand::Migrate { from, to, prefix, arguments, following } => {
             let prefix = prefix.as_deref();
-            return match Earlier::from_arguments(following, arguments) {
+            return match earlier(following, arguments) {
                 Some(earlier) => migrate_online((from, to), prefix, earlier, options),
                 None => migrate(from, to, prefix, arguments, options),
             };

@@ -13,8 +13,8 @@ use super::{Held, Holders, Shares};
 pub(crate) struct TurnBounds {
     /// Maximum number of turns that one holder has at once.
     pub(crate) at_once: usize,
-    /// Maximum number of turns of all holders, and of those who wait for one. A holder takes more only while it has no more
-    /// than what is then left for all others.
+    /// Maximum number of calls of all holders, made or waiting. A holder gets a further place only if its places,
+    /// with that one, are not more than the free ones.
     pub(crate) queued: usize,
 }
 

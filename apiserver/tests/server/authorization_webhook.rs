@@ -286,7 +286,7 @@ async fn a_changed_configuration_is_applied_and_a_wrong_one_is_not() {
 
 #[tokio::test]
 async fn calls_for_one_user_hold_up_nobody_else() {
-    /// Number of calls at once for one user.
+    /// Maximum number of concurrent calls for a user.
     const AT_ONCE: usize = 64;
     let service = Service::start().await;
     let file = format!("--authorization-webhook-config-file={}", service.kubeconfig.display());

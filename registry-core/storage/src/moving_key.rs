@@ -23,6 +23,18 @@ pub struct MovingKey {
     pub expires_at_seconds: Option<u64>,
 }
 
+/// The way in which an import meets one that has not finished.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Earlier {
+    /// It is refused.
+    #[default]
+    Refused,
+    /// The keys that the earlier one wrote are removed.
+    Removed,
+    /// The keys that the earlier one wrote are kept, and compared.
+    Resumed,
+}
+
 /// Number and checksum of keys with their values, whatever their order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {

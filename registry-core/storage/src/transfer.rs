@@ -30,8 +30,10 @@ use crate::embedded::moving::{NewStore, Renumbering};
 #[cfg(feature = "etcd3")]
 use crate::etcd3::{
     Etcd3,
-    moving::{Earlier, EtcdImport, EtcdMoveError, check_import},
+    moving::{EtcdImport, EtcdMoveError, check_import},
 };
+#[cfg(feature = "etcd3")]
+use crate::moving_key::Earlier;
 use crate::moving_key::{Tally, TooManyRevisions, raised};
 #[cfg(feature = "etcd3")]
 use crate::mvcc::MvccError;

@@ -9,7 +9,7 @@ use rustls::pki_types::CertificateDer;
 /// The authorities of the other servers' certificates.
 pub(crate) struct PeerTrust(ArcSwap<PeerAuthorities>);
 
-/// Authorities, and what trusts them.
+/// Certificates of authorities, and the TLS settings that accept their certificates.
 pub(super) struct PeerAuthorities {
     certificates: Vec<CertificateDer<'static>>,
     pub(super) trust: tls::Trust,
@@ -18,7 +18,7 @@ pub(super) struct PeerAuthorities {
 // === impl PeerTrust ===
 
 impl PeerTrust {
-    /// Returns these authorities. `trust` is what trusts them.
+    /// Creates the trust in these authorities. `trust` has the TLS settings that accept their certificates.
     pub(crate) fn new(certificates: Vec<CertificateDer<'static>>, trust: tls::Trust) -> Self {
         Self(ArcSwap::from_pointee(PeerAuthorities { certificates, trust }))
     }

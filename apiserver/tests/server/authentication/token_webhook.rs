@@ -210,7 +210,7 @@ async fn unknown_tokens_from_one_address_lock_nobody_out() {
     use http_body_util::BodyExt as _;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Number of reviews at once for one address.
+    /// Maximum number of concurrent reviews for an address.
     const AT_ONCE: usize = 32;
     let (hanging, known) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
     let counted = (hanging.clone(), known.clone());
@@ -268,7 +268,7 @@ async fn unknown_tokens_from_one_address_lock_nobody_out() {
     assert_eq!(user_of(&mut first, "known").await.unwrap()["username"], "known");
     assert_eq!(known.load(Ordering::SeqCst), 2);
 
-    // Who waits too long is told to come back, and not that the token is wrong.
+    // A token that waits too long is answered with 503, not 401.
     let refused = flood.join_next().await.unwrap().unwrap();
     assert_eq!((refused.status, &refused.headers["retry-after"]), (503, &"1".parse().unwrap()));
     let refused = refused.json();

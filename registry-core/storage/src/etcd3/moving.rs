@@ -21,7 +21,7 @@ use super::connection::Safety;
 use super::errors::Failure;
 use super::{Etcd3, revision_of, signed, unsigned};
 use crate::Revision;
-use crate::moving_key::{MovingKey, Tally};
+use crate::moving_key::{Earlier, MovingKey, Tally};
 use crate::mvcc::{Mvcc as _, MvccError, prefix_end};
 
 mod applying;
@@ -57,18 +57,6 @@ pub struct EtcdImport {
     leases: GrantedLeases,
     /// The newest revision that is known.
     newest: Revision,
-}
-
-/// The way in which an import meets one that has not finished.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Earlier {
-    /// It is refused.
-    #[default]
-    Refused,
-    /// The keys that the earlier one wrote are removed.
-    Removed,
-    /// The keys that the earlier one wrote are kept, and compared.
-    Resumed,
 }
 
 /// The key that says that an import is unfinished.

@@ -19,7 +19,8 @@ use super::{Destination, Moved, Stage, TransferError};
 use crate::Revision;
 use crate::embedded::moving::FollowingStore;
 use crate::etcd3::Etcd3;
-use crate::etcd3::moving::{Earlier, EtcdFollower, EtcdImport, EtcdMoveError, EtcdReader, FollowedChanges};
+use crate::etcd3::moving::{EtcdFollower, EtcdImport, EtcdMoveError, EtcdReader, FollowedChanges};
+use crate::moving_key::Earlier;
 use crate::mvcc::Mvcc as _;
 
 mod target;

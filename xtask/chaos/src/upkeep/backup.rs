@@ -99,7 +99,8 @@ fn items_in(target: &Target, lines: &str) -> Result<Items, Failure> {
     let specs = format!("/{}/specs/{}/", target.kind.plural(), target.namespace);
     for line in lines.lines() {
         let line: Value = serde_json::from_str(line)?;
-        let key = line.get("key").and_then(Value::as_str).unwrap_or_default();
+        // The last line has the number of keys.
+        let Some(key) = line.get("key").and_then(Value::as_str) else { continue };
         if !key.contains(&place) && !key.contains(&specs) {
             continue;
         }
