@@ -87,16 +87,15 @@ impl Findings {
 // === impl Reported ===
 
 impl Reported {
-    /// Notes a reference. Returns whether it is a new one.
-    fn note(&mut self, reference: &Reference) -> bool {
-        if self.0.contains(reference) {
-            return false;
-        }
+    fn has(&self, reference: &Reference) -> bool {
+        self.0.contains(reference)
+    }
+
+    fn note(&mut self, reference: Reference) {
         if self.0.len() >= MAX_REPORTED {
             self.0.pop_front();
         }
-        self.0.push_back(reference.clone());
-        true
+        self.0.push_back(reference);
     }
 }
 
@@ -107,21 +106,12 @@ impl GarbageCollector {
     pub(super) async fn report(&self) {
         let mut reported = Reported::default();
         loop {
-            let reference = match self.graph.findings.next().await {
-                Finding::Elsewhere(reference) => reference,
-                Finding::Absent(reference) => {
-                    tokio::time::sleep(PAUSE).await;
-                    match self.is_elsewhere(&reference).await {
-                        Ok(true) => reference,
-                        Ok(false) => continue,
-                        Err(failure) => {
-                            tracing::debug!("an owner cannot be looked for: {failure}");
-                            continue;
-                        }
-                    }
-                }
+            let (reference, is_found) = match self.graph.findings.next().await {
+                Finding::Elsewhere(reference) => (reference, true),
+                Finding::Absent(reference) => (reference, false),
             };
-            if !reported.note(&reference) {
+            // No search for what is reported already.
+            if reported.has(&reference) || !(is_found || self.finds_elsewhere(&reference).await) {
                 continue;
             }
             let event = event_about(&reference);
@@ -129,7 +119,17 @@ impl GarbageCollector {
             if let Err(failure) = self.client.create(&path, &event).await {
                 tracing::debug!("an event about a reference is not created: {failure}");
             }
+            reported.note(reference);
         }
+    }
+
+    /// Looks for the owner, after a pause. A search that fails finds nothing.
+    async fn finds_elsewhere(&self, reference: &Reference) -> bool {
+        tokio::time::sleep(PAUSE).await;
+        self.is_elsewhere(reference).await.unwrap_or_else(|failure| {
+            tracing::debug!("an owner cannot be looked for: {failure}");
+            false
+        })
     }
 
     /// Whether the owner exists in another namespace than that of the dependent.
