@@ -19,13 +19,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::Full;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::main_server::source::{self, ApiServer, SourceError};
+use crate::api_server::{self, Answer, ApiServer, ApiServerError, Bounds, Said};
 
 mod cached;
 pub mod leadership;
@@ -34,10 +34,8 @@ mod local;
 pub use cached::{Cached, Changes};
 pub(crate) use local::{LocalServer, LocalUser};
 
-/// Maximum time of a request.
-const TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum size of an object in an answer.
-const MAX_ANSWER_BYTES: usize = 8 << 20;
+/// The bounds of a request for an object.
+const BOUNDS: Bounds = Bounds { timeout: Duration::from_secs(30), max_bytes: 8 << 20 };
 
 /// A kind of objects that clients can handle: those of `k8s_openapi`, and all that derive
 /// `Resource`.
@@ -126,8 +124,8 @@ impl<K: Kind> TypedClient<K> {
         let mut objects = Vec::new();
         let mut token = None;
         loop {
-            let page = source::page(&*self.server, &path, token.as_deref()).await;
-            let page = page.map_err(|failure| ClientError::from_source(&failure))?;
+            let page = api_server::page(&*self.server, &path, token.as_deref()).await;
+            let page = page.map_err(|failure| ClientError::without_answer(&failure))?;
             for object in page.items {
                 objects.push(typed(object.into_value())?);
             }
@@ -213,14 +211,8 @@ impl<K: Kind> TypedClient<K> {
         let (media_type, body) = body.unwrap_or((JSON, Bytes::new()));
         let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, media_type);
         let request = request.body(Full::new(body)).map_err(|error| ClientError::lasting(&error))?;
-        let answered = async {
-            let answer = self.server.send(request).await;
-            let (head, body) = answer.map_err(|failure| ClientError::none(failure.to_string()))?.into_parts();
-            let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
-            Ok((head.status, body.map_err(|error| ClientError::none(error.to_string()))?.to_bytes()))
-        };
-        let late = |_| Err(ClientError::none("the server has not answered in time".to_owned()));
-        let (status, body) = tokio::time::timeout(TIMEOUT, answered).await.unwrap_or_else(late)?;
+        let answer = api_server::exchange(&*self.server, request, BOUNDS).await;
+        let Answer { status, body } = answer.map_err(|failure| ClientError::without_answer(&failure))?;
         if !status.is_success() {
             return Err(ClientError::refused(status, &body));
         }
@@ -264,25 +256,19 @@ impl ClientError {
         self.reason == "Conflict"
     }
 
-    fn none(message: String) -> Self {
-        Self { status: None, reason: String::new(), message }
-    }
-
     fn lasting(error: &dyn std::error::Error) -> Self {
         Self { status: Some(StatusCode::BAD_REQUEST), reason: String::new(), message: error.to_string() }
     }
 
     fn refused(status: StatusCode, body: &[u8]) -> Self {
-        let said: Option<Value> = serde_json::from_slice(body).ok();
-        let text = |field| said.as_ref().and_then(|said| said.get(field)).and_then(Value::as_str);
-        let message = text("message").map_or_else(|| format!("unexpected status {status}"), str::to_owned);
-        Self { status: Some(status), reason: text("reason").map_or_else(String::new, str::to_owned), message }
+        let Said { reason, message } = Said::in_refusal(status, body);
+        Self { status: Some(status), reason, message }
     }
 
-    fn from_source(failure: &SourceError) -> Self {
+    fn without_answer(failure: &ApiServerError) -> Self {
         let status = match failure {
-            SourceError::NotFound(_) => Some(StatusCode::NOT_FOUND),
-            SourceError::Gone(_) => Some(StatusCode::GONE),
+            ApiServerError::NotFound(_) => Some(StatusCode::NOT_FOUND),
+            ApiServerError::Gone(_) => Some(StatusCode::GONE),
             _ => None,
         };
         Self { status, reason: String::new(), message: failure.to_string() }

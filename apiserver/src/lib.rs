@@ -56,6 +56,7 @@
 //! | [`admission`] | the plug-ins that may change or refuse a write |
 //! | [`metrics`], [`health`] | metrics and health checks |
 //! | `main_server` | the main server that an extension server stands behind |
+//! | `api_server` | a server that is asked: this one in the process, or the main one |
 //! | [`options`] | the command line, as plain values |
 //! | `followed_file` | a file that is looked at again and again |
 //! | `shares` | divides capacity between the users, or the addresses, that share it |
@@ -77,6 +78,7 @@ mod access;
 pub mod admission;
 mod aggregator;
 pub mod api_client;
+mod api_server;
 pub mod audit;
 pub mod authentication;
 pub mod authorization;

@@ -2,8 +2,6 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `source` | lists and watches of one resource over HTTP |
-//! | `follow` | the objects of a list, kept up to date by a reflector |
 //! | `kinds` | the kinds that admission policies have as parameters |
 //! | `store` | the cached, read-only stores of the main server's resources that admission depends on |
 //!
@@ -13,9 +11,7 @@ use std::path::Path;
 
 use clients::{Client, ClientSettings, SettingsError};
 
-pub(crate) mod follow;
 mod kinds;
-pub(crate) mod source;
 mod store;
 
 pub(crate) use kinds::{KindError, MainKind, MainKinds};

@@ -16,6 +16,7 @@ use futures::stream::{FuturesUnordered, StreamExt as _};
 use http::{Request, StatusCode};
 use registry_core::api::selector::{LabelSelector, SelectorError};
 use registry_core::api::{ListOptions, Object, StatusError};
+use registry_core::backoff::Backoff;
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::rest::Lister as _;
 use registry_core::{RequestContext, Resource as _};
@@ -35,8 +36,8 @@ use super::rounds::{self, Work};
 
 /// Time between two checks of a service that passes.
 const PERIOD: Duration = Duration::from_secs(30);
-/// Time before a service that fails is checked again, at first and at most.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(30));
+/// The pauses before a service that fails is checked again.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(250), PERIOD);
 /// Number of attempts of a request, of which one must succeed.
 const ATTEMPTS: usize = 5;
 /// Maximum time of an attempt.
@@ -54,10 +55,9 @@ pub(crate) struct AvailabilityController {
 }
 
 /// A service that failed.
-#[derive(Default)]
 struct Failing {
-    /// The time before its next check.
-    pause: Duration,
+    /// The pauses before its next checks.
+    backoff: Backoff,
     /// The failures that have been logged since it was available.
     logged: BTreeSet<String>,
 }
@@ -141,12 +141,11 @@ impl Work for AvailabilityController {
             }
             return PERIOD;
         }
-        let failing = self.failing.entry(service.name.clone()).or_default();
+        let failing = self.failing.entry(service.name.clone()).or_insert_with(Failing::new);
         if !availability.is_available() {
             failing.log(&service.name, &availability);
         }
-        failing.pause = (failing.pause * 2).clamp(BACKOFF.0, BACKOFF.1);
-        failing.pause
+        failing.backoff.next_pause()
     }
 
     fn forget(&mut self, name: &str) {
@@ -157,6 +156,10 @@ impl Work for AvailabilityController {
 // === impl Failing ===
 
 impl Failing {
+    fn new() -> Self {
+        Self { backoff: BACKOFF, logged: BTreeSet::new() }
+    }
+
     /// Logs each failure once: checks are repeated, and endpoints may fail in different ways.
     fn log(&mut self, name: &str, availability: &Availability) {
         let Availability { reason, message, .. } = availability;
@@ -277,10 +280,17 @@ impl Checker {
     }
 }
 
-/// Reads which APIServices are available, those of this server's own group versions included.
+/// Reads which APIServices are available, those of this server's own group versions included. A failure is logged; none are
+/// returned then.
 pub(super) async fn all(store: Arc<Store>) -> Vec<(String, bool)> {
     let options = ListOptions { resource_version: Some(0), ..ListOptions::default() };
-    let Ok(listed) = store.list(&RequestContext::system(""), &options).await else { return Vec::new() };
+    let listed = match store.list(&RequestContext::system(""), &options).await {
+        Ok(listed) => listed,
+        Err(failure) => {
+            tracing::warn!("the metric of unavailable APIServices cannot be read: {failure}");
+            return Vec::new();
+        }
+    };
     let read = |entry| store.read(entry).ok().map(|object| (object.name().to_owned(), is_available(&object)));
     listed.items.iter().filter_map(read).collect()
 }

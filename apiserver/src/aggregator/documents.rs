@@ -15,6 +15,7 @@ use bytes::Bytes;
 use futures::future::BoxFuture;
 use http::header::ACCEPT;
 use http::{HeaderValue, Request, StatusCode};
+use registry_core::backoff::Backoff;
 use registry_core::codec;
 use serde_json::Value;
 
@@ -29,8 +30,8 @@ use super::rounds::{self, Work};
 
 /// Time between two fetches.
 const PERIOD: Duration = Duration::from_mins(1);
-/// The pause after the first failure. It doubles with each further one, up to `PERIOD`.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// The pauses after failures.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), PERIOD);
 /// Maximum time of a request.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a document. Every client of aggregated discovery receives its resources.
@@ -43,8 +44,8 @@ const AGGREGATED: &str =
 pub(crate) struct DocumentsController {
     remote: Arc<RemoteApis>,
     known: Arc<KnownDocuments>,
-    /// The pauses after the latest failures of servers, by the names of their APIServices.
-    failing: HashMap<String, Duration>,
+    /// The pauses after the next failures of servers that fail, by the names of their APIServices.
+    failing: HashMap<String, Backoff>,
 }
 
 // === impl DocumentsController ===
@@ -86,9 +87,7 @@ impl Work for DocumentsController {
             self.failing.remove(&service.name);
             PERIOD
         } else {
-            let pause = self.failing.get(&service.name).map_or(FIRST_PAUSE, |before| PERIOD.min(*before * 2));
-            self.failing.insert(service.name.clone(), pause);
-            pause
+            self.failing.entry(service.name.clone()).or_insert(BACKOFF).next_pause()
         };
         self.known.describe(service, outcome);
         pause

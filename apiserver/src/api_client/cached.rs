@@ -5,9 +5,9 @@ use std::sync::Arc;
 use registry_core::api::Object;
 use tokio_util::task::AbortOnDropHandle;
 
-pub use crate::main_server::follow::Changes;
-use crate::main_server::follow::{Followed, follow};
-use crate::main_server::source::ApiServer;
+use crate::api_server::ApiServer;
+pub use crate::api_server::follow::Changes;
+use crate::api_server::follow::{Followed, follow};
 
 use super::{Kind, typed};
 

@@ -17,9 +17,9 @@ use request_info::RequestInfo;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::api_server::ApiServer;
 use crate::audit::{Auditor, Origin, Recording};
 use crate::filters::{AuditIds, Dispatch, ExpectedWork, begin_audit, end_audit};
-use crate::main_server::source::ApiServer;
 
 /// The field manager of what is written.
 const OWN_USER_AGENT: &str = "apiserver";

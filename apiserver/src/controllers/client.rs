@@ -6,22 +6,20 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::Full;
 use registry_core::RequestContext;
 use registry_core::context::ServiceAccountName;
 use serde_json::{Value, json};
 
 use crate::api_client::LocalUser;
+use crate::api_server::{self, Answer, ApiServer, Bounds, Said};
 use crate::audit::Auditor;
 use crate::filters::Dispatch;
-use crate::main_server::source::ApiServer;
 
 use super::metadata::{Metadata, set};
 
-/// Maximum time of a request.
-const TIMEOUT: Duration = Duration::from_mins(1);
-/// Maximum size of an answer.
-const MAX_ANSWER_BYTES: usize = 256 << 20;
+/// The bounds of a request.
+const BOUNDS: Bounds = Bounds { timeout: Duration::from_mins(1), max_bytes: 256 << 20 };
 
 /// The field manager of what controllers write: that of kube-controller-manager, whose fields they are when it takes over.
 const USER_AGENT: &str = "kube-controller-manager";
@@ -152,20 +150,13 @@ impl Client {
         let body = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
         let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, media_type);
         let request = request.body(Full::new(body)).map_err(|error| Failure::none(error.to_string()))?;
-        let answered = async {
-            let answer =
-                self.server.send(request).await.map_err(|failure| Failure::none(failure.to_string()))?;
-            let (head, body) = answer.into_parts();
-            let body = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
-            Ok((head.status, body.map_err(|error| Failure::none(error.to_string()))?.to_bytes()))
-        };
-        let late = |_| Err(Failure::none("the server has not answered in time".to_owned()));
-        let (status, body) = tokio::time::timeout(TIMEOUT, answered).await.unwrap_or_else(late)?;
-        let answer: Option<Value> = serde_json::from_slice(&body).ok();
+        let answer = api_server::exchange(&*self.server, request, BOUNDS).await;
+        let Answer { status, body } = answer.map_err(|failure| Failure::none(failure.to_string()))?;
         if !status.is_success() {
-            return Err(Failure::refused(status, answer.unwrap_or_default()));
+            return Err(Failure::refused(status, &body));
         }
-        answer.ok_or_else(|| Failure::none("the server's answer cannot be read".to_owned()))
+        serde_json::from_slice(&body)
+            .map_err(|error| Failure::none(format!("the server's answer cannot be read: {error}")))
     }
 }
 
@@ -177,9 +168,10 @@ impl Failure {
         Self { status: None, message, answer: Value::Null }
     }
 
-    fn refused(status: StatusCode, answer: Value) -> Self {
-        let message = answer.get("message").and_then(Value::as_str);
-        let message = message.map_or_else(|| format!("unexpected status {status}"), str::to_owned);
+    fn refused(status: StatusCode, body: &[u8]) -> Self {
+        let Said { message, .. } = Said::in_refusal(status, body);
+        // The status code and the message tell enough of an answer that is no `Status`.
+        let answer = serde_json::from_slice(body).unwrap_or_default();
         Self { status: Some(status), message, answer }
     }
 

@@ -17,9 +17,9 @@ use registry_core::storage::StoredObject;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::api_server::ApiServerError;
+use crate::api_server::follow::follow;
 use crate::handlers::ServedApi;
-use crate::main_server::follow::follow;
-use crate::main_server::source::SourceError;
 
 use super::client::Client;
 use super::kinds::{Kind, Kinds};
@@ -255,7 +255,7 @@ impl InformerHandler for ObjectsOfKind {
 
 // === impl RemoteFollower ===
 
-impl Sink<Object, SourceError> for RemoteFollower {
+impl Sink<Object, ApiServerError> for RemoteFollower {
     async fn replaced(&mut self, objects: Vec<Object>) {
         let objects = objects.into_iter().map(Object::into_value);
         let objects: Vec<Metadata> = objects.filter_map(|object| Metadata::from_value(&object)).collect();
@@ -277,7 +277,7 @@ impl Sink<Object, SourceError> for RemoteFollower {
         });
     }
 
-    fn failed(&mut self, ended: &Ended<SourceError>, _: u32) {
+    fn failed(&mut self, ended: &Ended<ApiServerError>, _: u32) {
         tracing::debug!(path = self.0.kind.collection(""), "cannot follow the objects: {ended}");
     }
 }

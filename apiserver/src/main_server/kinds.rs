@@ -15,8 +15,8 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::follow::{Followed, follow};
-use super::source::{self, SourceError};
+use crate::api_server::follow::{Followed, follow};
+use crate::api_server::{self, ApiServerError};
 
 /// Maximum time that a write waits until a kind and its objects are known.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -55,12 +55,12 @@ pub(crate) enum KindError {
     #[error("the main server has not answered whether it has the kind {0}")]
     NoAnswer(String),
     #[error("the objects of the kind {kind} are not known yet{}", reason(.source.as_ref()))]
-    NotListed { kind: String, source: Option<SourceError> },
+    NotListed { kind: String, source: Option<ApiServerError> },
     #[error("policies have parameters of more than {} kinds", MAX_KINDS)]
     TooMany,
     /// The main server does not say whether it has the kind.
     #[error(transparent)]
-    Source(#[from] SourceError),
+    Source(#[from] ApiServerError),
 }
 
 /// A kind has to be looked up.
@@ -84,7 +84,7 @@ struct ListedResource {
     namespaced: bool,
 }
 
-fn reason(failure: Option<&SourceError>) -> String {
+fn reason(failure: Option<&ApiServerError>) -> String {
     failure.map_or_else(String::new, |failure| format!(": {failure}"))
 }
 
@@ -157,10 +157,10 @@ impl MainKinds {
     }
 
     /// Returns the resource of a kind in the main server's discovery.
-    async fn discover(&self, name: &KindName) -> Result<Option<ListedResource>, SourceError> {
-        let list: ResourceList = match source::document(&*self.client, &name.root()).await {
+    async fn discover(&self, name: &KindName) -> Result<Option<ListedResource>, ApiServerError> {
+        let list: ResourceList = match api_server::document(&*self.client, &name.root()).await {
             Ok(list) => list,
-            Err(SourceError::NotFound(_)) => return Ok(None),
+            Err(ApiServerError::NotFound(_)) => return Ok(None),
             Err(failure) => return Err(failure),
         };
         let is_wanted =
@@ -199,7 +199,7 @@ impl MainKind {
     }
 
     fn is_gone(&self) -> bool {
-        matches!(self.objects.failure(), Some(SourceError::NotFound(_)))
+        matches!(self.objects.failure(), Some(ApiServerError::NotFound(_)))
     }
 }
 

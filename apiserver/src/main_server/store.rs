@@ -34,7 +34,7 @@ use resources::api::core::services::Services as ServiceResource;
 use resources::api::flowcontrol::flowschemas::FlowSchemas;
 use resources::api::flowcontrol::prioritylevelconfigurations::PriorityLevelConfigurations;
 
-use super::source::{self, Events, SourceError};
+use crate::api_server::{self, ApiServerError, Events};
 
 /// The resources that admission depends on.
 const FOLLOWED: [&ResourceDescription; 8] = [
@@ -196,7 +196,7 @@ impl Source {
             namespace if hub.is_namespaced() => format!("{}{namespace}/{name}", self.prefix),
             _ => format!("{}{name}", self.prefix),
         };
-        let revision = source::revision_of(&object).map_err(unavailable)?;
+        let revision = api_server::revision_of(&object).map_err(unavailable)?;
         object.set_type(&hub.group_version().api_version(), hub.kind.kind);
         // Nobody reads them here.
         object.metadata_mut().remove("managedFields");
@@ -210,11 +210,11 @@ impl Source {
         Ok(Arc::new(Entry::new(key.into(), revision, line, item_offset, attributes)))
     }
 
-    fn event(&self, event: Result<Event<Object>, SourceError>) -> Result<WatchEvent, WatchError> {
+    fn event(&self, event: Result<Event<Object>, ApiServerError>) -> Result<WatchEvent, WatchError> {
         let entry =
             |object| self.entry(object).map_err(|error| WatchError::Interrupted(error.to_string().into()));
         let Event { revision, change } = event.map_err(|error| match error {
-            SourceError::Gone(_) => WatchError::Compacted { requested: 0, oldest: 0 },
+            ApiServerError::Gone(_) => WatchError::Compacted { requested: 0, oldest: 0 },
             error => WatchError::Interrupted(error.to_string().into()),
         })?;
         match change {
@@ -229,16 +229,16 @@ impl Source {
     /// time, and the resource is listed again.
     async fn events(&self, prefix: &str, after: Revision) -> Result<Events, StorageError> {
         let path = format!("{}?", self.collection(prefix));
-        match source::watch(&*self.client, &path, after).await {
+        match api_server::watch(&*self.client, &path, after).await {
             Ok(events) => Ok(events),
-            Err(SourceError::NotFound(message)) => {
+            Err(ApiServerError::NotFound(message)) => {
                 let end = async move {
                     tokio::time::sleep(ABSENT_PERIOD).await;
-                    Err(SourceError::Gone(message))
+                    Err(ApiServerError::Gone(message))
                 };
                 Ok(stream::once(end).boxed())
             }
-            Err(SourceError::Gone(_)) => {
+            Err(ApiServerError::Gone(_)) => {
                 Err(StorageError::Compacted { requested: after, oldest: 0, fresh_continue: None })
             }
             Err(error) => Err(unavailable(error)),
@@ -246,7 +246,7 @@ impl Source {
     }
 }
 
-fn unavailable(error: SourceError) -> StorageError {
+fn unavailable(error: ApiServerError) -> StorageError {
     StorageError::unavailable(error)
 }
 
@@ -319,16 +319,16 @@ impl<R: Reads> Interface for ReadOnly<R> {
 #[async_trait]
 impl Reads for Arc<Source> {
     async fn get(&self, key: &str, _: Option<Revision>) -> Result<Option<StoredObject>, StorageError> {
-        let found = source::get(&*self.client, &self.path(key)).await.map_err(unavailable)?;
+        let found = api_server::get(&*self.client, &self.path(key)).await.map_err(unavailable)?;
         found.map(|object| self.entry(object)).transpose()
     }
 
     async fn list(&self, prefix: &str, request: &ListRequest) -> Result<ListPage, StorageError> {
         let path = format!("{}?", self.collection(prefix));
-        let page = match source::page(&*self.client, &path, request.continue_token.as_deref()).await {
+        let page = match api_server::page(&*self.client, &path, request.continue_token.as_deref()).await {
             Ok(page) => page,
             // An older main server may not have the resource.
-            Err(SourceError::NotFound(_)) => return Ok(ListPage { revision: 1, ..ListPage::default() }),
+            Err(ApiServerError::NotFound(_)) => return Ok(ListPage { revision: 1, ..ListPage::default() }),
             Err(error) => return Err(unavailable(error)),
         };
         let entries: Result<Vec<StoredObject>, StorageError> =

@@ -6,6 +6,8 @@ use std::io::{ErrorKind, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use registry_core::backoff::Backoff;
+
 use crate::Server;
 use crate::options::{Options, StorageBackend};
 use crate::pki::write_private;
@@ -15,8 +17,8 @@ use crate::server::error::ServerError;
 use super::Program;
 use super::ending::Ending;
 
-/// Time between two checks of the readiness: initial and maximum value; doubled after each.
-const READINESS_PAUSE: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(100));
+/// The pauses between checks of the readiness.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(1), Duration::from_millis(100));
 /// Time after which the checks that fail are logged.
 const LONG_START: Duration = Duration::from_secs(30);
 
@@ -123,7 +125,7 @@ pub(super) async fn report_ready(
 
 /// Waits until the server is ready. Logs the checks that fail, if that takes long.
 pub(super) async fn until_ready(readiness: &Readiness, begun: Instant) {
-    let mut pause = READINESS_PAUSE.0;
+    let mut backoff = BACKOFF;
     let mut has_said = false;
     loop {
         let failures = readiness.failures().await;
@@ -134,8 +136,7 @@ pub(super) async fn until_ready(readiness: &Readiness, begun: Instant) {
             has_said = true;
             tracing::warn!("the server is not ready yet: {}", failures.join("; "));
         }
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(READINESS_PAUSE.1);
+        tokio::time::sleep(backoff.next_pause()).await;
     }
 }
 

@@ -17,8 +17,8 @@ use tokio::time::Instant;
 use crate::authentication::{AuthorityError, AuthoritySet, ClientTrust, FrontProxyNames, HeaderNamesError};
 use crate::options::{AuthenticationOptions, FrontProxyOptions};
 
-use crate::main_server::follow::follow;
-use crate::main_server::source::{self, SourceError};
+use crate::api_server::follow::follow;
+use crate::api_server::{self, ApiServerError};
 
 /// The list that has only the ConfigMap.
 const PATH: &str = "/api/v1/namespaces/kube-system/configmaps\
@@ -91,7 +91,7 @@ impl AuthenticationConfig {
     ///
     /// # Errors
     /// Fails with the last reason.
-    pub(crate) async fn read(&self, tolerates_failure: bool) -> Result<(), SourceError> {
+    pub(crate) async fn read(&self, tolerates_failure: bool) -> Result<(), ApiServerError> {
         let begun = Instant::now();
         let mut backoff = BACKOFF;
         loop {
@@ -117,9 +117,9 @@ impl AuthenticationConfig {
     }
 
     /// Reads and applies the ConfigMap.
-    async fn list(&self) -> Result<(), SourceError> {
-        let page = source::page(&self.client, PATH, None).await?;
-        let Some(map) = page.items.first() else { return Err(SourceError::NotFound(absent())) };
+    async fn list(&self) -> Result<(), ApiServerError> {
+        let page = api_server::page(&self.client, PATH, None).await?;
+        let Some(map) = page.items.first() else { return Err(ApiServerError::NotFound(absent())) };
         self.applied.apply(map);
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Applied {
     }
 }
 
-impl Sink<Object, SourceError> for Applied {
+impl Sink<Object, ApiServerError> for Applied {
     async fn replaced(&mut self, objects: Vec<Object>) {
         if let Some(map) = objects.first() {
             self.apply(map);
@@ -163,7 +163,7 @@ impl Sink<Object, SourceError> for Applied {
         }
     }
 
-    fn failed(&mut self, ended: &Ended<SourceError>, _: u32) {
+    fn failed(&mut self, ended: &Ended<ApiServerError>, _: u32) {
         if let Ended::Failed(failure) = ended {
             tracing::warn!("cannot follow the ConfigMap {NAME} of the main server, trying again: {failure}");
         }

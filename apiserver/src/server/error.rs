@@ -15,11 +15,11 @@ use registry_core::storage::etcd3::ConnectError;
 
 use super::authentication_config::NAME as AUTHENTICATION_CONFIG;
 use super::data_directory::DataDirectoryError;
+use crate::api_server::ApiServerError;
 use crate::audit::AuditError;
 use crate::authentication::{AuthenticationError, ExternalSignerError};
 use crate::authorization::AuthorizationError;
 use crate::encryption::EncryptionError;
-use crate::main_server::source::SourceError;
 use crate::options::{ManifestError, OptionsError, RuntimeConfigError, TracingError};
 use crate::pki::PkiError;
 use crate::storage::EngineError;
@@ -95,7 +95,7 @@ pub enum ServerError {
         "cannot read the ConfigMap {map} of the main server: {0} (see --authentication-tolerate-lookup-failure)",
         map = AUTHENTICATION_CONFIG
     )]
-    MainServerAuthentication(#[source] SourceError),
+    MainServerAuthentication(#[source] ApiServerError),
     /// Authorization cannot be set up as the flags and their files say. Not retryable.
     #[error(transparent)]
     Authorization(#[from] AuthorizationError),

@@ -9,10 +9,10 @@ use registry_core::registry::{InstalledApi, Services};
 use registry_core::storage::StorageError;
 
 use super::authentication_config::{AuthenticationConfig, FollowedAuthentication};
+use crate::api_server::ApiServer;
 use crate::authentication::{
     AuthenticationError, Authenticator, ClientTrust, DelegatedSources, FrontProxyNames,
 };
-use crate::main_server::source::ApiServer;
 use crate::main_server::{self, MainKinds};
 use crate::options::{FrontProxyOptions, Options};
 use crate::server::error::ServerError;

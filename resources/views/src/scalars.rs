@@ -1,5 +1,7 @@
 //! Views of fields without fields of their own.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use registry_core::api::validation::{ErrorList, FieldError};
 use serde_json::Value;
 
@@ -170,6 +172,12 @@ impl<'v> Bytes<'v, '_> {
     /// Returns its text in base 64; empty if absent.
     pub fn text(&self) -> &'v str {
         self.any_text()
+    }
+
+    /// Returns its bytes; none if absent. The schema refuses text that is no base 64 before an object is seen, so such
+    /// text, which only an object built in code can have, has none either.
+    pub fn bytes(&self) -> Vec<u8> {
+        STANDARD.decode(self.text()).unwrap_or_default()
     }
 }
 

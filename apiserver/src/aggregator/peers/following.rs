@@ -11,6 +11,7 @@ use futures::future::select_all;
 use parking_lot::Mutex;
 use registry_core::Resource as _;
 use registry_core::api::Object;
+use registry_core::backoff::Backoff;
 use registry_core::registry::{Compiled, InformerTask, InstalledApi};
 use registry_core::storage::Revision;
 use resources::api::apiextensions::customresourcedefinitions::CustomResourceDefinitions;
@@ -31,8 +32,8 @@ use super::{Described, PeerError, Peers};
 const MAX_SERVERS: usize = 64;
 /// Maximum number of servers that are asked at once.
 const MAX_RUNNING: usize = 4;
-/// The pause after the first failure, and the longest one.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_mins(1));
+/// The pauses after failures.
+const BACKOFF: Backoff = Backoff::new(Duration::from_millis(500), Duration::from_mins(1));
 /// Time after a change in which further changes are collected: nodes renew their Leases all the time.
 const GATHER: Duration = Duration::from_millis(100);
 /// For how long a group version that this server served by a definition or an extension server is left out after its end:
@@ -76,7 +77,9 @@ struct Server {
     /// `None` until it has answered.
     described: Option<Described>,
     question: Question,
-    pause: Duration,
+    backoff: Backoff,
+    /// Whether it has failed since it was asked for the first time.
+    has_failed: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -240,13 +243,15 @@ impl State {
                 holder: String::new(),
                 described: None,
                 question: Question::Answered,
-                pause: Duration::ZERO,
+                backoff: BACKOFF,
+                has_failed: false,
             };
             let server = self.servers.entry(name.to_owned()).or_insert_with(new);
             if server.holder != holder {
                 holder.clone_into(&mut server.holder);
                 server.question = Question::Due(now);
-                server.pause = Duration::ZERO;
+                server.backoff = BACKOFF;
+                server.has_failed = false;
             }
         }
         is_gone
@@ -270,7 +275,7 @@ impl State {
 
     /// Whether each server has answered or failed.
     fn was_asked(&self) -> bool {
-        self.servers.values().all(|server| server.question == Question::Answered || !server.pause.is_zero())
+        self.servers.values().all(|server| server.question == Question::Answered || server.has_failed)
     }
 
     /// Returns up to `most` servers that are to be asked now, with the names of their processes.
@@ -306,11 +311,11 @@ impl State {
                 Some(described)
             }
             Err(error) => {
-                if server.pause.is_zero() {
+                if !server.has_failed {
                     tracing::warn!(server = name, "another server does not say what it serves: {error}");
                 }
-                server.pause = (server.pause * 2).clamp(PAUSES.0, PAUSES.1);
-                server.question = Question::Due(now + server.pause);
+                server.has_failed = true;
+                server.question = Question::Due(now + server.backoff.next_pause());
                 None
             }
         };
@@ -368,9 +373,8 @@ mod tests {
         assert!(!state.was_asked());
         assert!(!state.note_answer("a", "a_1", Err(PeerError::Malformed), now));
         assert!(state.was_asked());
-        assert_eq!(state.next(), Some(now + PAUSES.0));
-        assert!(state.ask(now, 4).is_empty());
-        let later = now + PAUSES.0;
+        assert!(state.ask(now, 4).is_empty(), "it is asked again after a pause");
+        let later = state.next().unwrap();
         assert_eq!(state.ask(later, 4).len(), 1);
         assert!(state.note_answer("a", "a_1", Ok(described(&["v1"])), later));
         assert_eq!((known(&state, "a").unwrap(), state.next()), (vec!["g/v1".to_owned()], None));

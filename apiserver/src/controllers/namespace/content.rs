@@ -12,10 +12,10 @@ use registry_core::rest::Lister as _;
 use registry_core::storage::StoredObject;
 use serde::Deserialize;
 
+use crate::api_server::{self, ApiServerError};
 use crate::controllers::client::{Client, Failure, Propagation};
 use crate::controllers::kinds::Kind;
 use crate::controllers::metadata::Metadata;
-use crate::main_server::source;
 
 /// Maximum number of objects of a kind that are deleted at the same time: enough for their writes to share commits.
 const CONCURRENT_DELETIONS: usize = 64;
@@ -140,9 +140,9 @@ async fn list_remote(client: &Client, kind: &Kind, namespace: &str) -> Result<Op
     let path = format!("{}?", kind.collection(namespace));
     let (mut objects, mut token) = (Vec::new(), None);
     loop {
-        let page = match source::page(&**client.server(), &path, token.as_deref()).await {
+        let page = match api_server::page(&**client.server(), &path, token.as_deref()).await {
             Ok(page) => page,
-            Err(source::SourceError::NotFound(_)) => return Ok(None),
+            Err(ApiServerError::NotFound(_)) => return Ok(None),
             Err(failure) => return Err(Failure::none(failure.to_string())),
         };
         let values = page.items.into_iter().map(registry_core::api::Object::into_value);

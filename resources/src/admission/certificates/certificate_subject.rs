@@ -1,8 +1,6 @@
 //! `CertificateSubjectRestriction`: refuses requests for client certificates of the group `system:masters`.
 
 use async_trait::async_trait;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
 use registry_core::admission::{ObjectWrite, Operation, ValidatingAdmission};
 use registry_core::api::{Object, StatusError};
@@ -39,12 +37,13 @@ impl ValidatingAdmission for CertificateSubject {
 
 /// Returns the subject that a request asks a certificate for.
 pub(in crate::admission) fn requested(request: &Object) -> Result<Subject, SubjectError> {
-    let text = STANDARD.decode(CertificateSigningRequest(request).spec().request().text());
-    subject::subject_of(&text.unwrap_or_default())
+    subject::subject_of(&CertificateSigningRequest(request).spec().request().bytes())
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::STANDARD;
     use rcgen::{CertificateParams, DnType, KeyPair};
     use registry_core::admission::Attributes;
     use registry_core::admission::ObjectWrite;

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InstalledApi;
@@ -72,8 +70,7 @@ impl FinishHook for Issued {
 
 /// Returns for how long the first issued certificate is valid.
 fn duration_seconds(request: &Object) -> Option<i64> {
-    let encoded = CertificateSigningRequest(request).status().certificate().text();
-    let text = String::from_utf8(STANDARD.decode(encoded).ok()?).ok()?;
+    let text = String::from_utf8(CertificateSigningRequest(request).status().certificate().bytes()).ok()?;
     let block = pem::blocks(&text).find(|block| block.kind == "CERTIFICATE" && !block.has_headers)?;
     let validity = certificate::parse(&block.bytes)?.validity().clone();
     Some(validity.not_after.timestamp().saturating_sub(validity.not_before.timestamp()))

@@ -2,8 +2,6 @@
 //!
 //! Kubernetes concept: the defaults of `pkg/apis/certificates/v1beta1`.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use registry_core::api::Object;
 use resource_views::certificates::v1::{
     CertificateSigningRequest, CertificateSigningRequestMut, CertificateSigningRequestSpec,
@@ -32,8 +30,7 @@ pub(super) fn renew(request: &mut Object) {
 
 /// Returns the signer that a request without one is for: one of kubelets, if a kubelet may have written it.
 fn signer(spec: &CertificateSigningRequestSpec<'_, '_>) -> &'static str {
-    let text = STANDARD.decode(spec.request().text()).unwrap_or_default();
-    let Ok(subject) = subject::subject_of(&text) else { return LEGACY_SIGNER };
+    let Ok(subject) = subject::subject_of(&spec.request().bytes()) else { return LEGACY_SIGNER };
     let is_kubelet = subject.organizations == ["system:nodes"]
         && subject.common_name.starts_with("system:node:")
         && !subject.has_other_names;

@@ -2,12 +2,12 @@
 
 use std::collections::HashSet;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
-use resource_views::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestSpec};
-use resource_views::{List, Text};
+use resource_views::certificates::v1::{
+    CertificateSigningRequest, CertificateSigningRequestSpec, CertificateSigningRequestStatus,
+};
+use resource_views::{Bytes, List, Text};
 
 use super::conditions;
 use crate::api::certificates::{pem, signers};
@@ -59,8 +59,7 @@ pub(super) fn check(request: &Object, old: Option<&Object>) -> ErrorList {
     let mut errors = ErrorList::default();
     let spec = CertificateSigningRequest(request).spec();
     let text = spec.request();
-    let bytes = STANDARD.decode(text.text()).unwrap_or_default();
-    if let Some(complaint) = pem::request_complaint(&bytes) {
+    if let Some(complaint) = pem::request_complaint(&text.bytes()) {
         errors.push(text.invalid(complaint));
     }
     let before = old.map(|old| CertificateSigningRequest(old).spec());
@@ -102,12 +101,13 @@ pub(super) fn check_update(new: &Object, old: &Object, scope: Scope) -> ErrorLis
 fn check_certificate(request: &Object, old: Option<&Object>, errors: &mut ErrorList) {
     let status = CertificateSigningRequest(request).status();
     let certificate = status.certificate();
-    let complaint = |text: &str| pem::certificate_complaint(&STANDARD.decode(text).unwrap_or_default());
-    let before = old.map(|old| CertificateSigningRequest(old).status().certificate().text());
-    if before.is_some_and(|before| before == certificate.text() || complaint(before).is_some()) {
+    let complaint = |certificate: &Bytes<'_, '_>| pem::certificate_complaint(&certificate.bytes());
+    let before = old.map(|old| CertificateSigningRequest(old).status());
+    let before = before.as_ref().map(CertificateSigningRequestStatus::certificate);
+    if before.is_some_and(|before| before.text() == certificate.text() || complaint(&before).is_some()) {
         return;
     }
-    if let Some(complaint) = complaint(certificate.text()) {
+    if let Some(complaint) = complaint(&certificate) {
         errors.push(FieldError::invalid(certificate.path(), "<certificate data>", complaint));
     }
 }

@@ -131,9 +131,9 @@ fn wanted_key(request: &Object) -> Option<Vec<u8>> {
     let spec = PodCertificateRequest(request).spec();
     let stub = spec.stub_pkcs10_request();
     if stub.text().is_empty() {
-        Some(key::bytes(&spec.pkix_public_key()))
+        Some(spec.pkix_public_key().bytes())
     } else {
-        key::public_key_in_request(&key::bytes(&stub))
+        key::public_key_in_request(&stub.bytes())
     }
 }
 

@@ -1,7 +1,5 @@
 //! The public key of a request, and the proof that the requester has the private one.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use registry_core::api::FieldError;
 use registry_core::api::validation::ErrorList;
 use resource_views::Bytes;
@@ -32,11 +30,6 @@ enum Kind {
     Rsa(usize),
 }
 
-/// Returns the bytes in a field.
-pub(super) fn bytes(field: &Bytes<'_, '_>) -> Vec<u8> {
-    STANDARD.decode(field.text()).unwrap_or_default()
-}
-
 /// Returns the subject's public key in a request of PKCS#10, encoded.
 pub(super) fn public_key_in_request(der: &[u8]) -> Option<Vec<u8>> {
     match X509CertificationRequest::from_der(der) {
@@ -47,7 +40,7 @@ pub(super) fn public_key_in_request(der: &[u8]) -> Option<Vec<u8>> {
 
 /// Checks the PKCS#10 request: its key and its signature, and nothing else.
 pub(super) fn check_request(field: &Bytes<'_, '_>, errors: &mut ErrorList) {
-    let der = bytes(field);
+    let der = field.bytes();
     if der.len() > MAX_BYTES {
         errors.push(FieldError::too_long(field.path(), MAX_BYTES));
         return;
@@ -74,7 +67,7 @@ pub(super) fn check_request(field: &Bytes<'_, '_>, errors: &mut ErrorList) {
 pub(super) fn check_proof(spec: &PodCertificateRequestSpec<'_, '_>, errors: &mut ErrorList) {
     let key = spec.pkix_public_key();
     let proof = spec.proof_of_possession();
-    let (key_bytes, proof_bytes) = (bytes(&key), bytes(&proof));
+    let (key_bytes, proof_bytes) = (key.bytes(), proof.bytes());
     for (field, bytes) in [(&key, &key_bytes), (&proof, &proof_bytes)] {
         if bytes.len() > MAX_BYTES {
             errors.push(FieldError::too_long(field.path(), MAX_BYTES));

@@ -62,7 +62,7 @@ fn warnings(object: &Object) -> Vec<String> {
         return Vec::new();
     }
     let data = Secret(object).data();
-    let part = |key| STANDARD.decode(data.entry(key).text()).unwrap_or_default();
+    let part = |key| data.entry(key).bytes();
     key_pair::complaint(&part("tls.crt"), &part("tls.key")).into_iter().collect()
 }
 
@@ -109,8 +109,7 @@ fn check_type(object: &Object, data: &Map<Bytes<'_, '_>>, errors: &mut ErrorList
 }
 
 fn check_json(data: &Map<Bytes<'_, '_>>, key: &str, errors: &mut ErrorList) {
-    let text = data.entry(key);
-    let decoded = STANDARD.decode(text.text()).unwrap_or_default();
+    let decoded = data.entry(key).bytes();
     if let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&decoded) {
         let path = data.path().key(key);
         let first = decoded.iter().map(|byte| char::from(*byte)).find(|letter| !letter.is_ascii_whitespace());

@@ -143,7 +143,8 @@ pub(super) fn why_bad_bundle(bundle: &str) -> Option<&'static str> {
     if bundle.is_empty() {
         return None;
     }
-    let bytes = STANDARD.decode(bundle).unwrap_or_default();
+    let unparsable = "unable to load root certificates: unable to parse bytes as PEM block";
+    let Ok(bytes) = STANDARD.decode(bundle) else { return Some(unparsable) };
     let mut reason = "unable to load root certificates: no valid certificate authority data seen";
     let mut any = false;
     for block in Pem::iter_from_buffer(&bytes) {
@@ -157,5 +158,5 @@ pub(super) fn why_bad_bundle(bundle: &str) -> Option<&'static str> {
         }
         reason = "unable to load root certificates: failed to parse certificate: x509: malformed certificate";
     }
-    Some(if any { reason } else { "unable to load root certificates: unable to parse bytes as PEM block" })
+    Some(if any { reason } else { unparsable })
 }

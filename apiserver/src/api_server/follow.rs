@@ -10,7 +10,7 @@ use registry_core::reflector::{Change, Ended, Listed, Reflector, Sink, Source};
 use registry_core::storage::Revision;
 use tokio::sync::watch;
 
-use super::source::{self, ApiServer, Events, SourceError};
+use super::{ApiServer, ApiServerError, Events, page, watch as open_watch};
 
 /// The list at a path with a query that ends in `?` or `&`.
 struct RemoteList<'a> {
@@ -19,7 +19,7 @@ struct RemoteList<'a> {
 }
 
 /// Follows the list at a path with a query that ends in `?` or `&`, until it is dropped.
-pub(crate) async fn follow(server: &dyn ApiServer, path: &str, sink: impl Sink<Object, SourceError>) {
+pub(crate) async fn follow(server: &dyn ApiServer, path: &str, sink: impl Sink<Object, ApiServerError>) {
     Reflector::new(RemoteList { server, path }, sink).run().await;
 }
 
@@ -27,15 +27,15 @@ pub(crate) async fn follow(server: &dyn ApiServer, path: &str, sink: impl Sink<O
 
 impl Source for RemoteList<'_> {
     type Object = Object;
-    type Error = SourceError;
+    type Error = ApiServerError;
     type Changes = Events;
 
     /// Lists all pages.
-    async fn list(&self) -> Result<Listed<Self>, SourceError> {
+    async fn list(&self) -> Result<Listed<Self>, ApiServerError> {
         let mut objects = Vec::new();
         let mut token = None;
         loop {
-            let page = source::page(self.server, self.path, token.as_deref()).await?;
+            let page = page(self.server, self.path, token.as_deref()).await?;
             objects.extend(page.items);
             token = page.continue_token;
             if token.is_none() {
@@ -44,12 +44,12 @@ impl Source for RemoteList<'_> {
         }
     }
 
-    async fn watch(&self, after: Revision) -> Result<Events, SourceError> {
-        source::watch(self.server, self.path, after).await
+    async fn watch(&self, after: Revision) -> Result<Events, ApiServerError> {
+        open_watch(self.server, self.path, after).await
     }
 
-    fn is_gone(error: &SourceError) -> bool {
-        matches!(error, SourceError::Gone(_))
+    fn is_gone(error: &ApiServerError) -> bool {
+        matches!(error, ApiServerError::Gone(_))
     }
 }
 
@@ -57,7 +57,7 @@ impl Source for RemoteList<'_> {
 pub(crate) struct Followed<T> {
     objects: ArcSwap<OrdMap<(String, String), Arc<T>>>,
     state: watch::Sender<FollowState>,
-    failure: Mutex<Option<SourceError>>,
+    failure: Mutex<Option<ApiServerError>>,
 }
 
 /// The state of knowledge of the followed objects.
@@ -115,7 +115,7 @@ impl<T> Followed<T> {
     }
 
     /// Returns why the objects could not be read last, unless they were since.
-    pub(crate) fn failure(&self) -> Option<SourceError> {
+    pub(crate) fn failure(&self) -> Option<ApiServerError> {
         self.failure.lock().clone()
     }
 
@@ -147,7 +147,7 @@ fn key(object: &Object) -> (String, String) {
     (object.namespace().to_owned(), object.name().to_owned())
 }
 
-impl<T: Send + Sync> Sink<Object, SourceError> for Keeper<T> {
+impl<T: Send + Sync> Sink<Object, ApiServerError> for Keeper<T> {
     async fn replaced(&mut self, objects: Vec<Object>) {
         let read = |object: Object| Some((key(&object), Arc::new((self.read)(object)?)));
         self.followed.publish(objects.into_iter().filter_map(read).collect());
@@ -170,7 +170,7 @@ impl<T: Send + Sync> Sink<Object, SourceError> for Keeper<T> {
         *self.followed.failure.lock() = None;
     }
 
-    fn failed(&mut self, ended: &Ended<SourceError>, _: u32) {
+    fn failed(&mut self, ended: &Ended<ApiServerError>, _: u32) {
         if let Ended::Failed(failure) = ended {
             tracing::warn!("cannot follow {}, trying again: {failure}", self.what);
             *self.followed.failure.lock() = Some(failure.clone());
