@@ -170,7 +170,7 @@ impl Policy {
         let mut issues = decoded.duplicates;
         known::unknown_fields(&value, &mut issues);
         if !issues.is_empty() {
-            let issues = issues.join(", ");
+            let issues = issues.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             tracing::warn!("Audit policy contains errors, falling back to lenient decoding: {issues}");
         }
         let policy: Self = serde_json::from_value(value)?;

@@ -2,9 +2,8 @@
 
 mod custom;
 mod declared;
+mod issues;
 pub(super) mod owners;
-
-use std::collections::HashSet;
 
 use axum::body::Body;
 use bytes::Bytes;
@@ -26,6 +25,7 @@ use super::call::Call;
 mod tests;
 
 use declared::{Declared, no_struct, unrecognized};
+pub(super) use issues::{BodyIssue, Step, StrictError, bound_issues, pass_over_unknown, settle_issues};
 
 /// Maximum size of a body that is read.
 pub(crate) const BODY_LIMIT_BYTES: usize = 3 * 1024 * 1024;
@@ -141,11 +141,13 @@ fn decode_conforming(
     if format == Format::Json && !is_custom {
         pass_over_unknown(&mut duplicates, &unknown);
     }
-    let unknown = unknown.iter().map(ToString::to_string);
-    let mut issues: Vec<String> = duplicates.into_iter().chain(unknown).collect();
+    let mut issues = duplicates;
+    issues.append(&mut unknown);
     if is_sorted && !is_custom && issues.len() > 1 {
         json::sort_as_written(bytes, &mut issues);
     }
+    let issues = issues.into_iter().map(|issue| BodyIssue { step: Step::Decode, issue });
+    let mut issues = issues.collect();
     bound_issues(&mut issues);
     settle_issues(call, &issues, validation)
         .map_err(|strict| declared.cannot_be_handled(expected, &strict.to_string()))?;
@@ -153,7 +155,7 @@ fn decode_conforming(
 }
 
 /// The declared type of a body, its fields, the duplicate ones, and whether numbers may be whole floats.
-type Declaration = (Declared, Map<String, Value>, Vec<String>, bool);
+type Declaration = (Declared, Map<String, Value>, Vec<FieldIssue>, bool);
 
 fn decode_tree(call: &Call<'_>, bytes: &[u8], format: Format) -> Result<Declaration, StatusError> {
     let unrecognized = |why: &str| unrecognized(call.route.kind.kind, bytes, format, why);
@@ -182,71 +184,6 @@ fn decode_message(call: &Call<'_>, bytes: &[u8], schema: &Schema) -> Result<Decl
     let fields = protobuf::decode_message(envelope.message, schema, &Limits::within(&call.context.budget))
         .map_err(|fault| declared.cannot_be_handled(expected, &fault.to_string()))?;
     Ok((declared, fields, Vec::new(), false))
-}
-
-/// Maximum depth of an unknown field whose duplicates are looked for.
-const MAX_UNKNOWN_DEPTH: usize = 128;
-
-/// Removes the duplicates of unknown fields, and the duplicates below them: Kubernetes' decoder of typed objects passes over
-/// the values of fields that it does not know.
-pub(super) fn pass_over_unknown(duplicates: &mut Vec<String>, unknown: &[FieldIssue]) {
-    if duplicates.is_empty() || unknown.is_empty() {
-        return;
-    }
-    let unknown: HashSet<String> = unknown.iter().map(ToString::to_string).collect();
-    duplicates.retain(|duplicate| {
-        let Some(path) = duplicate.strip_prefix("duplicate field \"") else { return true };
-        let path = path.strip_suffix('"').unwrap_or(path);
-        let ends =
-            path.match_indices(['.', '[']).map(|(end, _)| end).chain([path.len()]).take(MAX_UNKNOWN_DEPTH);
-        !ends.into_iter().any(|end| unknown.contains(&format!("unknown field \"{}\"", &path[..end])))
-    });
-}
-
-/// The issues found by strict validation, as an error words them.
-#[derive(Debug, thiserror::Error)]
-#[error("strict decoding error: {0}")]
-pub(super) struct StrictError(String);
-
-/// Maximum number of issues that are reported for one body.
-///
-/// Kubernetes concept: `saveStrictError` in `sigs.k8s.io/json`.
-const MAX_ISSUES: usize = 100;
-
-/// Removes repeated issues, and those beyond the maximum.
-pub(super) fn bound_issues(issues: &mut Vec<String>) {
-    let mut known = HashSet::new();
-    issues.retain(|issue| known.len() < MAX_ISSUES && known.insert(issue.clone()));
-}
-
-/// Refuses a body for its issues, returns them as warnings, or ignores them, depending on `fieldValidation`.
-pub(super) fn settle_issues(
-    call: &Call<'_>,
-    issues: &[String],
-    validation: FieldValidation,
-) -> Result<(), StrictError> {
-    if issues.is_empty() || validation == FieldValidation::Ignore {
-        return Ok(());
-    }
-    if validation == FieldValidation::Strict {
-        return Err(StrictError(issues.join(", ")));
-    }
-    for text in issues {
-        warn_of_issue(call, text);
-    }
-    Ok(())
-}
-
-/// Adds the warning about an issue. The YAML decoder reports all issues of a document in one text, a line for each:
-/// every line is a warning of its own.
-///
-/// Kubernetes concept: `parseYAMLWarnings` in `k8s.io/apiserver/pkg/endpoints/handlers`.
-pub(super) fn warn_of_issue(call: &Call<'_>, text: &str) {
-    let document = text.strip_prefix("error converting YAML to JSON: ").unwrap_or(text);
-    match document.strip_prefix("yaml: unmarshal errors:\n") {
-        Some(lines) => lines.lines().for_each(|line| call.context.warn(line.trim())),
-        None => call.context.warn(text),
-    }
 }
 
 /// Sets an object's namespace to the request's.

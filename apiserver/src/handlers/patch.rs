@@ -21,7 +21,8 @@ use crate::admission::Operation;
 
 use super::call::Call;
 use super::content::{
-    StrictError, bound_issues, check_name, owners, read_body, set_defaults, settle_issues, settle_namespace,
+    BodyIssue, Step, StrictError, bound_issues, check_name, owners, read_body, set_defaults, settle_issues,
+    settle_namespace,
 };
 use super::creation::CreationRight;
 use super::managers;
@@ -286,11 +287,11 @@ impl Patched<'_> {
         if self.document.has_floats {
             json::shorten_floats(&mut value);
         }
-        let mut odd: Vec<String> = odd.iter().map(ToString::to_string).collect();
         if is_strategic {
             odd.sort();
         }
-        let mut issues = [self.document.issues.as_slice(), &odd].concat();
+        let odd = odd.into_iter().map(|issue| BodyIssue { step: Step::Decode, issue });
+        let mut issues: Vec<BodyIssue> = self.document.issues.iter().cloned().chain(odd).collect();
         if !is_strategic {
             bound_issues(&mut issues);
         }

@@ -13,6 +13,8 @@ use serde_json::Value;
 
 use registry_meta::budget::Budget;
 
+use crate::FieldIssue;
+
 pub use error::{DecodeError, TagError};
 
 /// A decoded body.
@@ -20,9 +22,9 @@ pub use error::{DecodeError, TagError};
 pub struct Decoded {
     /// The value.
     pub value: Value,
-    /// Warnings about duplicate fields, in Kubernetes' words: `duplicate field "data.k"` for each; for YAML one text
-    /// for all. The last value wins, except that JSON objects are merged, as in Go. At most 100 are reported.
-    pub duplicates: Vec<String>,
+    /// The duplicate fields; for YAML one issue for all. The last value wins, except that JSON objects are merged, as in Go.
+    /// At most 100 are reported.
+    pub duplicates: Vec<FieldIssue>,
     /// Whether there may be whole floats, which [`Limits::keeps_floats`] asked for.
     pub has_floats: bool,
 }

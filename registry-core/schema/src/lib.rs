@@ -17,12 +17,12 @@
 //! | `facts`, `order`, `numbers` | tables of upstream's Go structs, the order and the protobuf numbers of fields |
 //! | `types`, `descriptions`, `scalars` | the compiled types |
 //! | [`quantity`], `times` | texts that have a form: quantities, times, durations |
+//! | `field_issue` | issues of single fields, which leave an object readable |
 //! | [`go_regexp`] | regular expressions, as Go has them |
 //!
 //! Kubernetes concept: [structural schemas](https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#specifying-a-structural-schema)
 //! and the markers of `k8s.io/api` (`+listType`, `patchStrategy`, `+default`).
 
-use std::fmt;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -37,6 +37,7 @@ mod definition;
 mod descriptions;
 mod empty_fields;
 mod facts;
+mod field_issue;
 pub mod go_regexp;
 mod json_schema;
 mod nil_empties;
@@ -53,6 +54,7 @@ mod types;
 pub use definition::Definition;
 pub use empty_fields::EmptyFields;
 pub use facts::FactsError;
+pub use field_issue::{FieldIssue, RepeatedKey};
 pub use numbers::FieldNumbers;
 pub use order::FieldOrder;
 pub use quantity::{Quantity, QuantityError};
@@ -74,22 +76,6 @@ pub struct Schema {
     definition: Option<Definition>,
     /// Whether all fields are written by name.
     fields_by_name: bool,
-}
-
-/// A non-fatal issue with a field; field validation decides how to handle it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FieldIssue {
-    /// The schema does not have the field; it was dropped.
-    Unknown(String),
-}
-
-/// Formats the issue as in strict decoding errors and warnings.
-impl fmt::Display for FieldIssue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(path) => write!(f, "unknown field {path:?}"),
-        }
-    }
 }
 
 /// Error of a value that does not match the schema: a 400 response. The text names the field, as in Kubernetes.

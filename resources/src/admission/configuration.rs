@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use registry_core::codec::{DecodeError, Limits, yaml};
 use registry_core::rest::webhook::WebhookTarget;
+use registry_core::schema::FieldIssue;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -90,9 +91,9 @@ pub enum ConfigurationError {
     /// It is neither YAML nor JSON.
     #[error(transparent)]
     Syntax(#[from] DecodeError),
-    /// A field stands twice, which the text names.
+    /// A field stands twice.
     #[error("{0}")]
-    Duplicate(String),
+    Duplicate(FieldIssue),
     /// A field is unknown, or has the wrong type.
     #[error(transparent)]
     Fields(#[from] serde_json::Error),

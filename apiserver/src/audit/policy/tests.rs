@@ -1,4 +1,5 @@
 use registry_core::context::UserInfo;
+use registry_core::schema::FieldIssue;
 use request_info::RequestInfo;
 
 use super::*;
@@ -133,5 +134,5 @@ fn unknown_and_duplicate_fields_are_ignored() {
     let policy = serde_json::json!({"zork": 1, "rules": [{"verb": [], "resources": [{"kind": ""}]}]});
     known::unknown_fields(&policy, &mut issues);
     let found = ["zork", "rules[0].verb", "rules[0].resources[0].kind"];
-    assert_eq!(issues, found.map(|name| format!("unknown field {name:?}")));
+    assert_eq!(issues, found.map(|name| FieldIssue::Unknown(name.to_owned())));
 }

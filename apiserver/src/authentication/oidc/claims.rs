@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use registry_core::codec::{Limits, json};
+use registry_core::schema::FieldIssue;
 use serde_json::{Map, Value};
 
 use crate::authentication::jwt;
@@ -18,8 +19,8 @@ const OLD_ISSUER: (&str, &str) = ("accounts.google.com", "https://accounts.googl
 /// Claims, not verified.
 pub(super) struct DecodedClaims {
     pub(super) claims: Map<String, Value>,
-    /// The complaint about a claim that is given twice: two readers could read two different values.
-    pub(super) duplicate: Option<String>,
+    /// A claim that is given twice: two readers could read two different values.
+    pub(super) duplicate: Option<FieldIssue>,
 }
 
 /// Decodes claims; `None` if they are not an object.

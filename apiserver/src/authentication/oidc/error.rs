@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use registry_core::api::validation::ErrorList;
 use registry_core::cel::EvaluationError;
 use registry_core::codec::configuration::DecodingError;
+use registry_core::schema::FieldIssue;
 
 /// Error of a configuration of issuers. Not retryable. The texts are Kubernetes', where it refuses the same.
 #[derive(Debug, thiserror::Error)]
@@ -51,7 +52,7 @@ pub(super) enum JwtError {
     #[error("oidc: verify token: {0}")]
     Unverified(#[source] ClaimError),
     #[error("oidc: verify token: {0}")]
-    Duplicate(String),
+    Duplicate(FieldIssue),
     #[error(transparent)]
     User(ClaimError),
 }

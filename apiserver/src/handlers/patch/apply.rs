@@ -13,15 +13,15 @@ use serde_json::Value;
 use crate::admission::Operation;
 
 use super::super::call::Call;
-use super::super::content::{self, check_name, owners, set_defaults, settle_namespace};
+use super::super::content::{self, BodyIssue, Step, check_name, owners, set_defaults, settle_namespace};
 
 /// Merges an applied configuration into the current object.
 pub(super) struct Applied<'a> {
     call: &'a Call<'a>,
     configuration: Object,
     options: &'a PatchOptions,
-    /// Messages about duplicate fields of the configuration.
-    duplicates: Vec<String>,
+    /// The duplicate fields of the configuration.
+    duplicates: Vec<BodyIssue>,
 }
 
 // === impl Applied ===
@@ -43,6 +43,7 @@ impl<'a> Applied<'a> {
         let budget = &call.context.budget;
         let decoded = content::decode(bytes, format, budget);
         let Decoded { value, duplicates, .. } = decoded.map_err(|fault| malformed(&fault.to_string()))?;
+        let duplicates = duplicates.into_iter().map(|issue| BodyIssue { step: Step::ConvertYaml, issue });
         // The merged object is conformed to its schema, which fills them.
         budget.take_bytes(memory::empty_object_bytes(&value))?;
         let configuration = match value {
@@ -55,7 +56,7 @@ impl<'a> Applied<'a> {
                 ))
             })?,
         };
-        Ok(Self { call, configuration, options, duplicates })
+        Ok(Self { call, configuration, options, duplicates: duplicates.collect() })
     }
 
     /// Returns whether the configuration has a resource version: the client then has to resolve conflicts.
@@ -74,13 +75,12 @@ impl<'a> Applied<'a> {
 
     /// Refuses duplicate fields, warns of them or ignores them, once everything else has been validated.
     fn settle_duplicates(&self) -> Result<(), StatusError> {
-        let texts = self.duplicates.iter().map(|text| format!("error converting YAML to JSON: {text}"));
         match self.options.field_validation {
             FieldValidation::Ignore => {}
-            FieldValidation::Warn => texts.for_each(|text| content::warn_of_issue(self.call, &text)),
+            FieldValidation::Warn => self.duplicates.iter().for_each(|issue| issue.warn(self.call)),
             FieldValidation::Strict => {
-                if let Some(text) = texts.into_iter().next() {
-                    return Err(StatusError::bad_request(format!("error strict decoding YAML: {text}")));
+                if let Some(issue) = self.duplicates.first() {
+                    return Err(StatusError::bad_request(format!("error strict decoding YAML: {issue}")));
                 }
             }
         }

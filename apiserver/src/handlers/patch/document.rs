@@ -12,7 +12,7 @@ use registry_core::schema::{FieldIssue, Schema};
 use responses::negotiation::with_empty_details;
 use serde_json::{Map, Value};
 
-use super::super::content::pass_over_unknown;
+use super::super::content::{BodyIssue, Step, pass_over_unknown};
 
 /// The kinds of patches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) enum PatchType {
 pub(super) struct PatchDocument {
     content: Content,
     /// Issues of the patch itself: duplicate fields, and unknown fields of an operation.
-    pub(super) issues: Vec<String>,
+    pub(super) issues: Vec<BodyIssue>,
     /// Whether numbers may be whole floats.
     pub(super) has_floats: bool,
 }
@@ -79,12 +79,11 @@ impl PatchDocument {
         if let Content::Json(patch) = &content {
             let unknown: Vec<_> = patch.unknown_fields().iter().cloned().map(FieldIssue::Unknown).collect();
             pass_over_unknown(&mut issues, &unknown);
-            issues.extend(unknown.iter().map(ToString::to_string));
+            issues.extend(unknown);
             json::sort_as_written(bytes, &mut issues);
-            for issue in &mut issues {
-                issue.insert_str(0, "json patch ");
-            }
         }
+        let step = if matches!(content, Content::Json(_)) { Step::JsonPatch } else { Step::Decode };
+        let issues = issues.into_iter().map(|issue| BodyIssue { step, issue }).collect();
         Ok(Self { content, issues, has_floats })
     }
 

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::{DecodeError, Decoded, Limits, yaml};
+use crate::FieldIssue;
 
 /// Error of a file that is no configuration of its kind. Not retryable before the file changes. The texts are Kubernetes'.
 #[derive(Debug, thiserror::Error)]
@@ -14,9 +15,9 @@ pub enum DecodingError {
     /// It is neither YAML nor JSON.
     #[error(transparent)]
     Syntax(#[from] DecodeError),
-    /// Fields stand twice, which the texts name.
-    #[error("strict decoding error: {}", .0.join(", "))]
-    Duplicates(Vec<String>),
+    /// Fields stand twice.
+    #[error("strict decoding error: {0}")]
+    Duplicates(FieldIssue),
     /// It does not say what it is.
     #[error("Object 'Kind' is missing")]
     NoKind,
@@ -44,8 +45,8 @@ pub fn decode<T: DeserializeOwned>(
     api_versions: &[&str],
 ) -> Result<T, DecodingError> {
     let Decoded { mut value, duplicates, .. } = yaml::decode(content, &Limits::default())?;
-    if !duplicates.is_empty() {
-        return Err(DecodingError::Duplicates(duplicates));
+    if let Some(issue) = duplicates.into_iter().next() {
+        return Err(DecodingError::Duplicates(issue));
     }
     let mut take = |field: &str| match value.as_object_mut().and_then(|fields| fields.remove(field)) {
         Some(Value::String(text)) => text,

@@ -3,6 +3,8 @@
 //! A path is built from its end: the object with a duplicate field records the name, and every enclosing value prepends
 //! its own element. So bodies without duplicates cost nothing.
 
+use crate::FieldIssue;
+
 /// Maximum number of reported duplicates, as in Kubernetes.
 const MAX_PATHS: usize = 100;
 
@@ -45,8 +47,8 @@ impl Duplicates {
         });
     }
 
-    pub(super) fn into_texts(self) -> Vec<String> {
-        self.paths.iter().map(|path| format!("duplicate field {path:?}")).collect()
+    pub(super) fn into_issues(self) -> Vec<FieldIssue> {
+        self.paths.into_iter().map(FieldIssue::Duplicate).collect()
     }
 
     fn prefix(&mut self, noted: usize, longer: impl Fn(&str) -> String) {

@@ -69,7 +69,7 @@ fn read_noting_duplicates(bytes: &[u8], limits: &Limits<'_>) -> Result<Decoded, 
     let mut duplicates = Duplicates::default();
     let (depth_left, keeps_floats) = (limits.depth, limits.keeps_floats);
     let value = read(bytes, Node { depth_left, keeps_floats, duplicates: Some(&mut duplicates) })?;
-    Ok(Decoded { value, duplicates: duplicates.into_texts(), has_floats: keeps_floats })
+    Ok(Decoded { value, duplicates: duplicates.into_issues(), has_floats: keeps_floats })
 }
 
 /// Reads a text with the scanner, if it can; returns also whether there are floats that are kept.

@@ -11,6 +11,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
 use serde_json::{Map, Value};
 
 use super::{DecodeError, Decoded, Limits, json};
+use crate::{FieldIssue, RepeatedKey};
 use registry_meta::budget::memory::{self, LIST_BYTES, MAP_BYTES, VALUE_BYTES};
 
 mod scalar;
@@ -77,16 +78,6 @@ fn is_forbidden(letter: char) -> bool {
     }
 }
 
-/// Returns the message of Go's YAML decoder for duplicate keys.
-fn repeated(keys: &[Repeated]) -> Vec<String> {
-    if keys.is_empty() {
-        return Vec::new();
-    }
-    let lines =
-        keys.iter().map(|Repeated { line, key }| format!("\n  line {line}: key {key:?} already set in map"));
-    vec![format!("yaml: unmarshal errors:{}", lines.collect::<String>())]
-}
-
 // === building ===
 
 /// Builds a value from events.
@@ -96,7 +87,7 @@ struct Builder<'l> {
     root: Value,
     /// The line of the current event.
     line: usize,
-    repeated: Vec<Repeated>,
+    repeated: Vec<RepeatedKey>,
     anchors: HashMap<usize, Anchored>,
     expansions_left: usize,
 }
@@ -107,13 +98,6 @@ struct Frame {
     anchor: usize,
     /// The line where it starts.
     line: usize,
-}
-
-/// A duplicate key of a map.
-struct Repeated {
-    /// The line where its value starts.
-    line: usize,
-    key: String,
 }
 
 enum Content {
@@ -167,7 +151,9 @@ impl<'l> Builder<'l> {
     }
 
     fn decoded(self) -> Decoded {
-        Decoded { value: self.root, duplicates: repeated(&self.repeated), has_floats: false }
+        let has_any = !self.repeated.is_empty();
+        let duplicates = has_any.then(|| FieldIssue::RepeatedKeys(self.repeated)).into_iter().collect();
+        Decoded { value: self.root, duplicates, has_floats: false }
     }
 
     fn event(&mut self, event: Event<'_>) -> Result<(), Problem> {
@@ -299,7 +285,7 @@ impl<'l> Builder<'l> {
                 Some(Key::Field(name)) => {
                     if map.contains_key(&name) && self.repeated.len() < MAX_REPEATED {
                         self.repeated
-                            .push(Repeated { line, key: name.chars().take(MAX_SHOWN_CHARS).collect() });
+                            .push(RepeatedKey { line, key: name.chars().take(MAX_SHOWN_CHARS).collect() });
                     }
                     map.insert(name, value);
                 }

@@ -41,7 +41,7 @@ pub(super) fn coerce_own(
     let Some(metadata) = map.get_mut(METADATA) else { return Ok(()) };
     let mut unknown = Vec::new();
     coerce(metadata, drop_invalid, &mut unknown)?;
-    issues.extend(unknown.into_iter().map(|field| FieldIssue::Unknown(format!("{METADATA}.{field}"))));
+    issues.extend(unknown.into_iter().map(|issue| issue.below(METADATA)));
     Ok(())
 }
 
@@ -57,7 +57,7 @@ pub(super) fn coerce_embedded(
     let mut coercer = Coercer { tree, drop_invalid, issues, issue_bytes_left: MAX_ISSUE_BYTES };
     coercer.value(root, value, &FieldPath::root())?;
     if let Some(added) = issues.get_mut(first..) {
-        added.sort_unstable_by(|FieldIssue::Unknown(left), FieldIssue::Unknown(right)| left.cmp(right));
+        added.sort_unstable();
     }
     Ok(())
 }
@@ -71,21 +71,24 @@ pub(super) fn drop_malformed(metadata: &mut Value) -> Result<(), ConformError> {
 }
 
 /// Normalises metadata as Go does by decoding it into `ObjectMeta`; adds the fields that this does not have.
-fn coerce(metadata: &mut Value, drop_invalid: bool, unknown: &mut Vec<String>) -> Result<(), ConformError> {
+fn coerce(
+    metadata: &mut Value,
+    drop_invalid: bool,
+    issues: &mut Vec<FieldIssue>,
+) -> Result<(), ConformError> {
     if metadata.is_null() {
         *metadata = Value::Object(Map::new());
         return Ok(());
     }
     let Some(schema) = object_meta() else { return Ok(()) };
-    let mut issues = Vec::new();
     if !drop_invalid {
-        schema.conform(metadata, &mut issues)?;
+        schema.conform(metadata, issues)?;
     } else if let Value::Object(map) = metadata {
         map.retain(|key, value| {
             let mut alone = Map::new();
             alone.insert(key.clone(), value.take());
             let mut alone = Value::Object(alone);
-            let is_valid = schema.conform(&mut alone, &mut issues).is_ok();
+            let is_valid = schema.conform(&mut alone, issues).is_ok();
             match alone.get_mut(key).filter(|_| is_valid) {
                 Some(conformed) => *value = conformed.take(),
                 None => return false,
@@ -96,7 +99,6 @@ fn coerce(metadata: &mut Value, drop_invalid: bool, unknown: &mut Vec<String>) -
         let text = format!("invalid metadata: expected object, got {}", type_name(metadata));
         return Err(ConformError { text, of_map: None });
     }
-    unknown.extend(issues.into_iter().map(|FieldIssue::Unknown(path)| path));
     Ok(())
 }
 

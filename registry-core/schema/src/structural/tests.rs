@@ -315,8 +315,8 @@ fn objects_are_normalised() {
         },
     });
     assert_eq!(value, expected);
-    let issues: Vec<String> = issues.iter().map(|FieldIssue::Unknown(path)| path.clone()).collect();
-    assert_eq!(issues, ["metadata.zork", "spec.closed.a.b", "spec.zork", "zork"]);
+    let unknown = |path: &str| FieldIssue::Unknown(path.to_owned());
+    assert_eq!(issues, ["metadata.zork", "spec.closed.a.b", "spec.zork", "zork"].map(unknown));
     assert!(schema.definition().is_none() && !schema.has_protobuf());
     let mut wrong = json!({"metadata": {"name": true}});
     assert_eq!(

@@ -1,72 +1,101 @@
-//! Sorts field errors by their position in the source, the order in which Go's decoder finds them.
+//! Sorts issues of fields by their position in the source, the order in which Go's decoder finds them.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::{self, Write};
 
 use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 
+use crate::FieldIssue;
+
 use super::replacement::replaced;
 
 /// Maximum total length of the paths that are looked up, in bytes: hostile bodies have many fields below long names.
-/// Errors beyond it are not sorted.
+/// Issues beyond it are not sorted.
 const MAX_LOOKED_UP_BYTES: usize = 16 * 1024 * 1024;
 
-/// Sorts errors about single fields (`unknown field "a.b"`, `duplicate field "a.b"`) by their position in the text;
-/// other errors stay before them. The text has been decoded before; anything unreadable is skipped.
-pub fn sort_as_written(text: &[u8], complaints: &mut [String]) {
-    let mut places = Places {
-        wanted: complaints.iter().cloned().map(|complaint| (complaint, FieldPosition::default())).collect(),
-        lengths: complaints.iter().map(String::len).collect(),
-        path: String::new(),
-        fields: 0,
-        looked_up_bytes: 0,
-    };
+/// Sorts issues of fields by their position in the text; those of YAML stay before them. The text has been decoded before;
+/// anything unreadable is skipped.
+pub fn sort_as_written(text: &[u8], issues: &mut [FieldIssue]) {
+    let mut places = Places::default();
+    for issue in &*issues {
+        match issue {
+            FieldIssue::Unknown(path) => places.unknown.want(path),
+            FieldIssue::Duplicate(path) => places.duplicate.want(path),
+            FieldIssue::RepeatedKeys(_) => {}
+        }
+    }
     let text = replaced(text);
     let mut deserializer = serde_json::Deserializer::from_slice(&text);
     deserializer.disable_recursion_limit();
     let _ = Walk(&mut places).deserialize(&mut deserializer);
-    complaints.sort_by_key(|complaint| places.wanted.get(complaint).and_then(|place| place.found));
+    issues.sort_by_key(|issue| match issue {
+        FieldIssue::Unknown(path) => places.unknown.found(path),
+        FieldIssue::Duplicate(path) => places.duplicate.found(path),
+        FieldIssue::RepeatedKeys(_) => None,
+    });
 }
 
-/// The position of the field that an error is about.
 #[derive(Default)]
-struct FieldPosition {
-    comings: usize,
-    /// Number of fields before it; `None` until it is found.
-    found: Option<usize>,
-}
-
 struct Places {
-    wanted: HashMap<String, FieldPosition>,
-    /// The lengths of the errors, to rule out most fields without formatting their path.
-    lengths: HashSet<usize>,
+    /// The first occurrences of unknown fields.
+    unknown: Wanted,
+    /// The second occurrences of duplicate fields.
+    duplicate: Wanted,
     /// The path of the current value.
     path: String,
     fields: usize,
     looked_up_bytes: usize,
 }
 
+/// The positions of the fields that issues are about, by their paths.
+#[derive(Default)]
+struct Wanted {
+    positions: HashMap<String, FieldPosition>,
+    /// The lengths of the paths, to rule out most fields without hashing their path.
+    lengths: HashSet<usize>,
+}
+
+/// The position of the field that an issue is about.
+#[derive(Default)]
+struct FieldPosition {
+    occurrences: usize,
+    /// Number of fields before it; `None` until it is found.
+    found: Option<usize>,
+}
+
 // === impl Places ===
 
 impl Places {
-    /// Handles a field: the first occurrence can be unknown, the second is the duplicate.
-    fn come(&mut self) {
+    /// Handles a field.
+    fn visit_field(&mut self) {
         self.fields += 1;
-        for (complaint, coming) in [("unknown", 1), ("duplicate", 2)] {
-            if !self.lengths.contains(&(complaint.len() + " field \"\"".len() + self.path.len())) {
+        for (wanted, occurrence) in [(&mut self.unknown, 1), (&mut self.duplicate, 2)] {
+            if !wanted.lengths.contains(&self.path.len()) {
                 continue;
             }
             self.looked_up_bytes += self.path.len();
             if self.looked_up_bytes > MAX_LOOKED_UP_BYTES {
                 return;
             }
-            if let Some(place) = self.wanted.get_mut(&format!("{complaint} field {:?}", self.path)) {
-                place.comings += 1;
-                if place.comings == coming {
-                    place.found = Some(self.fields);
-                }
+            let Some(position) = wanted.positions.get_mut(&self.path) else { continue };
+            position.occurrences += 1;
+            if position.occurrences == occurrence {
+                position.found = Some(self.fields);
             }
         }
+    }
+}
+
+// === impl Wanted ===
+
+impl Wanted {
+    fn want(&mut self, path: &str) {
+        self.lengths.insert(path.len());
+        self.positions.insert(path.to_owned(), FieldPosition::default());
+    }
+
+    fn found(&self, path: &str) -> Option<usize> {
+        self.positions.get(path)?.found
     }
 }
 
@@ -133,7 +162,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
                 self.0.path.push('.');
             }
             self.0.path.push_str(&key);
-            self.0.come();
+            self.0.visit_field();
             entries.next_value_seed(Walk(self.0))?;
             self.0.path.truncate(outer);
         }
@@ -146,28 +175,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn complaints_come_in_the_order_of_the_text() {
+    fn issues_come_in_the_order_of_the_text() {
         let text = br#"{"z": 1, "spec": {"odd": 1, "n": 2, "list": [{"b": 0}, {"b": 0, "b": 1, "a": 2}], "n": 3}, "b": 4}"#;
-        let mut complaints = [
-            "duplicate field \"spec.list[1].b\"",
-            "duplicate field \"spec.n\"",
-            "unknown field \"b\"",
-            "unknown field \"spec.list[1].a\"",
-            "unknown field \"spec.odd\"",
-            "unknown field \"z\"",
-            "something else",
-        ]
-        .map(str::to_owned);
-        sort_as_written(text, &mut complaints);
-        let expected = [
-            "something else",
-            "unknown field \"z\"",
-            "unknown field \"spec.odd\"",
-            "duplicate field \"spec.list[1].b\"",
-            "unknown field \"spec.list[1].a\"",
-            "duplicate field \"spec.n\"",
-            "unknown field \"b\"",
+        let unknown = |path: &str| FieldIssue::Unknown(path.to_owned());
+        let duplicate = |path: &str| FieldIssue::Duplicate(path.to_owned());
+        let keys = FieldIssue::RepeatedKeys(Vec::new());
+        let mut issues = [
+            duplicate("spec.list[1].b"),
+            duplicate("spec.n"),
+            unknown("b"),
+            unknown("spec.list[1].a"),
+            unknown("spec.odd"),
+            unknown("z"),
+            keys.clone(),
         ];
-        assert_eq!(complaints, expected);
+        sort_as_written(text, &mut issues);
+        let expected = [
+            keys,
+            unknown("z"),
+            unknown("spec.odd"),
+            duplicate("spec.list[1].b"),
+            unknown("spec.list[1].a"),
+            duplicate("spec.n"),
+            unknown("b"),
+        ];
+        assert_eq!(issues, expected);
     }
 }

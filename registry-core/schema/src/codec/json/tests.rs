@@ -2,6 +2,11 @@ use registry_meta::budget::Budget;
 use serde_json::json;
 
 use super::*;
+use crate::FieldIssue;
+
+fn duplicate(path: &str) -> FieldIssue {
+    FieldIssue::Duplicate(path.to_owned())
+}
 
 fn read(text: &str) -> Result<Decoded, DecodeError> {
     decode(text.as_bytes(), &Limits::default())
@@ -23,8 +28,7 @@ fn duplicates_are_noted_with_their_paths() {
     for (text, value, duplicates) in table {
         let decoded = read(text).unwrap();
         assert_eq!(&decoded.value, value, "{text}");
-        let duplicates: Vec<_> =
-            duplicates.iter().map(|path| format!("duplicate field \"{path}\"")).collect();
+        let duplicates: Vec<_> = duplicates.iter().map(|path| duplicate(path)).collect();
         assert_eq!(decoded.duplicates, duplicates, "{text}");
     }
 }
@@ -32,7 +36,7 @@ fn duplicates_are_noted_with_their_paths() {
 #[test]
 fn hostile_duplicates_stay_small() {
     let many = format!("{{{}\"k\":0}}", "\"k\":0,".repeat(100_000));
-    assert_eq!(read(&many).unwrap().duplicates, ["duplicate field \"k\""]);
+    assert_eq!(read(&many).unwrap().duplicates, [duplicate("k")]);
     let distinct = (0..100_000).map(|n| format!("\"k{}\":0,", n / 2)).collect::<Vec<_>>().concat();
     assert_eq!(read(&format!("{{{distinct}\"z\":0}}")).unwrap().duplicates.len(), 100);
     let long = "k".repeat(1 << 20);
@@ -180,10 +184,10 @@ fn replaced_names_are_duplicates_and_take_from_the_budget() {
     let text = br#"{"a":{"\ud83d":1,"\udc00":2},"b":1,"b":2,"z":"\ud83d"}"#;
     let decoded = decode(text, &Limits::default()).unwrap();
     assert_eq!(decoded.value, json!({"a": {"\u{fffd}": 2}, "b": 2, "z": "\u{fffd}"}));
-    let mut complaints = decoded.duplicates;
-    complaints.reverse();
-    sort_as_written(text, &mut complaints);
-    assert_eq!(complaints, ["duplicate field \"a.\u{fffd}\"", "duplicate field \"b\""]);
+    let mut issues = decoded.duplicates;
+    issues.reverse();
+    sort_as_written(text, &mut issues);
+    assert_eq!(issues, [duplicate("a.\u{fffd}"), duplicate("b")]);
 
     let deep = [&b"[".repeat(200)[..], b"\"\xff\"", &b"]".repeat(200)].concat();
     assert_eq!(decode(&deep, &Limits::default()).unwrap_err().to_string(), "exceeded max depth");
