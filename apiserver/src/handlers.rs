@@ -13,16 +13,16 @@
 //! | `call` | one request to a resource, as passed to its verb |
 //! | `kinds` | the served kinds, as admission plug-ins see them |
 //! | `api`, `served_api` | the state of the API; the resources that it serves at present |
-//! | `config` | the configuration of the API |
-//! | `served` | the snapshot of the routes and documents that are served |
+//! | `api_config` | the configuration of the API |
+//! | `snapshot` | the snapshot of the routes and documents that are served |
 //! | `routing`, `ending` | a served path; the end of watches |
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/endpoints/handlers`.
 
 mod api;
+mod api_config;
 mod audit;
 mod call;
-mod config;
 mod connect;
 mod content;
 mod create;
@@ -39,14 +39,14 @@ mod patch;
 mod representation;
 mod response;
 mod routing;
-mod served;
 mod served_api;
+mod snapshot;
 mod update;
 mod watch;
 
 pub use api::{Api, ApiParts};
-pub use config::{ApiConfig, WatchTimes};
+pub use api_config::{ApiConfig, WatchTimes};
 pub(crate) use content::{BODY_LIMIT_BYTES, too_large, unreadable};
 pub(crate) use routing::method_not_allowed;
-pub(crate) use served::{ServedCollection, ServedCollections};
 pub use served_api::ServedApi;
+pub(crate) use snapshot::{ServedCollection, ServedCollections};

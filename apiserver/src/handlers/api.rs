@@ -11,9 +11,9 @@ use crate::admission::AdmissionChain;
 use crate::authorization::Authorizer;
 use crate::proxy::Proxy;
 
-use super::config::ApiConfig;
-use super::served::Served;
+use super::api_config::ApiConfig;
 use super::served_api::ServedApi;
+use super::snapshot::Snapshot;
 
 /// The parts that requests need beside the resources that are served.
 #[derive(Default)]
@@ -71,7 +71,7 @@ impl Api {
     }
 
     /// Returns the present snapshot of what is served. A request uses one snapshot.
-    pub(super) fn served(&self) -> Arc<Served> {
+    pub(super) fn served(&self) -> Arc<Snapshot> {
         self.served.snapshot()
     }
 

@@ -12,14 +12,14 @@ use tokio_util::sync::CancellationToken;
 use crate::discovery::{PeerGroups, PublishPeers, PublishRemote, RemoteGroups};
 use crate::metrics::RequestMetrics;
 
-use super::config::ApiConfig;
+use super::api_config::ApiConfig;
 use super::ending::Ending;
-use super::served::{Served, ServedCollections};
+use super::snapshot::{ServedCollections, Snapshot};
 
 /// The resources that are served, with their routes and documents. Custom resources and those of extension servers are
 /// added and removed at any time.
 pub struct ServedApi {
-    snapshot: ArcSwap<Served>,
+    snapshot: ArcSwap<Snapshot>,
     /// Held while the snapshot is changed.
     changing: Mutex<()>,
     /// Notified of every change.
@@ -36,7 +36,7 @@ impl ServedApi {
         let watches = &config.watches;
         let ending = Ending::after(shutdown, watches.grace_period, watches.running.clone());
         let metrics = config.metrics.clone();
-        let snapshot = ArcSwap::from_pointee(Served::new(installed, &metrics, &ending));
+        let snapshot = ArcSwap::from_pointee(Snapshot::new(installed, &metrics, &ending));
         Arc::new(Self {
             snapshot,
             changing: Mutex::default(),
@@ -47,7 +47,7 @@ impl ServedApi {
     }
 
     /// Returns the present snapshot. A request uses one snapshot.
-    pub(super) fn snapshot(&self) -> Arc<Served> {
+    pub(super) fn snapshot(&self) -> Arc<Snapshot> {
         self.snapshot.load_full()
     }
 

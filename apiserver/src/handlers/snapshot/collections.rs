@@ -8,7 +8,7 @@ use registry_core::registry::{InstalledPath, Store};
 
 use crate::discovery::{RemoteVersion, ResourceDiscovery};
 
-use super::Served;
+use super::Snapshot;
 use super::group::ServedGroup;
 
 /// All collections that are served.
@@ -42,9 +42,9 @@ pub(crate) struct ServedCollection {
     pub(crate) store: Option<Arc<Store>>,
 }
 
-// === impl Served ===
+// === impl Snapshot ===
 
-impl Served {
+impl Snapshot {
     /// Returns all collections.
     pub(in super::super) fn collections(&self) -> ServedCollections {
         let mut groups: Vec<&Arc<ServedGroup>> = self.groups.values().collect();

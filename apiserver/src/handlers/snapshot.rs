@@ -28,7 +28,7 @@ use group::{ServedGroup, ServedVersion};
 
 /// A snapshot of what is served.
 #[derive(Default)]
-pub(crate) struct Served {
+pub(crate) struct Snapshot {
     groups: imbl::HashMap<&'static str, Arc<ServedGroup>>,
     /// The kinds of the storage maps, wherever they are served.
     kinds: Arc<HashSet<(&'static str, &'static str, &'static str)>>,
@@ -53,9 +53,9 @@ enum Origin {
     Definition,
 }
 
-// === impl Served ===
+// === impl Snapshot ===
 
-impl Served {
+impl Snapshot {
     /// Returns a snapshot of everything that storage maps have installed.
     pub(super) fn new(installed: &InstalledApi, metrics: &RequestMetrics, ending: &Ending) -> Self {
         let mut served = Self::default();
@@ -234,7 +234,7 @@ fn shared_between_groups(installed: &InstalledApi) -> HashMap<&'static str, Vec<
     groups
 }
 
-impl openapi::ServedVersions for Served {
+impl openapi::ServedVersions for Snapshot {
     fn version(&self, group: &str, version: &str) -> Option<openapi::Version<'_>> {
         self.find_version(group, version).map(|version| version.openapi())
     }

@@ -7,11 +7,11 @@ use responses::Response;
 
 use crate::discovery::{self, DiscoveryPath};
 
-use super::Served;
+use super::Snapshot;
 
-// === impl Served ===
+// === impl Snapshot ===
 
-impl Served {
+impl Snapshot {
     /// Returns whether there is a document at this path.
     pub(in crate::handlers) fn has_document(&self, path: &str) -> bool {
         let is_discovery = DiscoveryPath::parse(path).is_some_and(|path| match path {
