@@ -9,7 +9,7 @@ fn pretty(input: &syn::DeriveInput) -> String {
 }
 
 #[test]
-fn own_struct() {
+fn a_struct_becomes_a_resource_type_with_all_that_its_attributes_name() {
     let expansion = pretty(&parse_quote! {
         #[resource(
             group = "zoo.example.dev", version = "v1", short = "enc", categories("all"),
@@ -30,7 +30,7 @@ fn own_struct() {
 }
 
 #[test]
-fn foreign_type() {
+fn a_type_of_another_crate_becomes_a_resource_type() {
     let expansion = pretty(&parse_quote! {
         #[resource(version = "v1", object = k8s_openapi::api::core::v1::Node, short = "no", cluster, status, columns = COLUMNS)]
         pub struct Nodes;
