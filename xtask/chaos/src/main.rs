@@ -30,6 +30,7 @@ use clap::Parser;
 use tokio::signal::unix::{SignalKind, signal};
 
 use cluster::{Cluster, Store};
+use faults::preload::Library;
 use faults::{Fault, Injector};
 use history::History;
 use report::Report;
@@ -186,7 +187,8 @@ async fn roll(options: &Options, store: Store, servers: usize, restarts: u64) ->
     std::fs::create_dir_all(&options.output)?;
     let directory = tempfile::Builder::new().prefix("orlop-chaos-").tempdir()?;
     let (program, directory_path) = (&options.server, directory.path());
-    let plan = cluster::Plan { store, servers, program, directory: directory_path, flags: &rolling::FLAGS };
+    let flags = &rolling::FLAGS;
+    let plan = cluster::Plan { store, servers, program, directory: directory_path, flags, library: None };
     let (clients, previous) = (options.clients.into(), options.previous.as_deref());
     let plan = rolling::Plan { cluster: &plan, clients, seed: options.seed, restarts, previous };
     let report = rolling::run(&plan).await;
@@ -204,10 +206,24 @@ async fn run_store(
 ) -> Result<Report, Failure> {
     std::fs::create_dir_all(&options.output)?;
     let directory = tempfile::Builder::new().prefix("orlop-chaos-").tempdir()?;
-    let plan =
-        cluster::Plan { store, servers, program: &options.server, directory: directory.path(), flags: &[] };
+    let library = Library::compile(directory.path());
+    let plan = cluster::Plan {
+        store,
+        servers,
+        program: &options.server,
+        directory: directory.path(),
+        flags: &[],
+        library: library.as_ref().ok(),
+    };
     let outcome = async {
         let mut cluster = Cluster::start(&plan).await?;
+        match &library {
+            Err(reason) => injector.leave_out_library(&reason.to_string())?,
+            Ok(_) if cluster.has_library()? => {}
+            Ok(_) => {
+                injector.leave_out_library("the server does not load libraries: it is linked statically")?
+            }
+        }
         let mut report = Report::default();
         for number in 1..=options.rounds {
             let plan = round::Plan {
