@@ -430,3 +430,30 @@ impl Injection<'_> {
         Ok(None)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_needs_the_library_is_left_out_without_it() {
+        let mut injector = Injector::new(Fault::all_for(Store::Embedded), 1);
+        injector.leave_out_library("no compiler").unwrap();
+        let left_out: Vec<String> = injector.left_out.keys().map(|fault| fault.name()).collect();
+        assert_eq!(left_out, ["fail-disk-writes", "fail-disk-syncs", "shorten-disk-writes", "jump-clock"]);
+        let missing = injector.missing();
+        assert!(missing.contains(&Fault::FillDisk) && !missing.contains(&Fault::JumpClock), "{missing:?}");
+    }
+
+    #[test]
+    fn a_run_without_any_possible_fault_fails() {
+        let refused = Injector::new(vec![Fault::JumpClock], 1).leave_out_library("no compiler");
+        assert!(refused.unwrap_err().to_string().ends_with("no compiler"));
+    }
+
+    #[test]
+    fn disks_of_servers_fail_only_if_they_have_the_store() {
+        let faults = Fault::all_for(Store::Etcd);
+        assert!(faults.contains(&Fault::JumpClock) && !faults.iter().any(|fault| fault.is_of_disk()));
+    }
+}
