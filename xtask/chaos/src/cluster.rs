@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::client::{Client, GUEST_TOKEN, Request, TOKEN};
-use crate::faults::preload::{Control, Library};
 use crate::kinds::TIME_TO_LIVE;
 use crate::material;
+use crate::preload::{Control, Library};
 use crate::process::{Process, free_ports};
 use crate::proxy::Proxy;
 use crate::rights::GUEST;

@@ -3,7 +3,6 @@
 //! A fault counts as injected when its effect was seen: the process ended or stopped, bytes were lost or late, the history was
 //! gone.
 
-pub(crate) mod preload;
 mod preloaded;
 mod refusals;
 
@@ -12,10 +11,10 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use self::preload::DiskFault;
 use crate::client::Request;
 use crate::cluster::{Cluster, Network, Processes, Store};
 use crate::history::FaultRecord;
+use crate::preload::DiskFault;
 use crate::process::Process;
 use crate::proxy::{Mode, Proxy};
 use crate::recorder::{Recorder, Target, witnessed};
@@ -436,7 +435,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_needs_the_library_is_left_out_without_it() {
+    fn faults_of_the_library_are_left_out_without_it() {
         let mut injector = Injector::new(Fault::all_for(Store::Embedded), 1);
         injector.leave_out_library("no compiler").unwrap();
         let left_out: Vec<String> = injector.left_out.keys().map(|fault| fault.name()).collect();

@@ -11,6 +11,7 @@ mod faults;
 mod history;
 mod kinds;
 mod material;
+mod preload;
 mod process;
 mod proxy;
 mod recorder;
@@ -30,9 +31,9 @@ use clap::Parser;
 use tokio::signal::unix::{SignalKind, signal};
 
 use cluster::{Cluster, Store};
-use faults::preload::Library;
 use faults::{Fault, Injector};
 use history::History;
+use preload::Library;
 use report::Report;
 
 /// Run servers under faults and check everything that clients saw.
@@ -217,12 +218,8 @@ async fn run_store(
     };
     let outcome = async {
         let mut cluster = Cluster::start(&plan).await?;
-        match &library {
-            Err(reason) => injector.leave_out_library(&reason.to_string())?,
-            Ok(_) if cluster.has_library()? => {}
-            Ok(_) => {
-                injector.leave_out_library("the server does not load libraries: it is linked statically")?
-            }
+        if let Some(reason) = unusable(&library, &cluster)? {
+            injector.leave_out_library(&reason)?;
         }
         let mut report = Report::default();
         for number in 1..=options.rounds {
@@ -246,6 +243,15 @@ async fn run_store(
         keep_logs(directory.path(), options, store)?;
     }
     outcome
+}
+
+/// Returns the reason for which servers have not loaded the library, if so.
+fn unusable(library: &Result<Library, Failure>, cluster: &Cluster) -> Result<Option<String>, Failure> {
+    match library {
+        Err(reason) => Ok(Some(reason.to_string())),
+        Ok(_) if cluster.has_library()? => Ok(None),
+        Ok(_) => Ok(Some("the server does not load their library: it is linked statically".to_owned())),
+    }
 }
 
 /// Keeps the logs of a failed run.

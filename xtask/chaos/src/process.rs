@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 
 use crate::Failure;
-use crate::faults::preload::Control;
+use crate::preload::Control;
 
 /// A process that can be started again. It ends when it is dropped.
 pub(crate) struct Process {

@@ -244,7 +244,7 @@ impl Following {
 
     /// Records the watch, unless it did not come to its first event.
     fn record(mut self, recorder: &Recorder, ended: &Ended) {
-        self.watch.ended = ended.reason().to_owned();
+        ended.reason().clone_into(&mut self.watch.ended);
         if self.state.is_none() {
             recorder.record(|history| history.watches.push(self.watch));
         }

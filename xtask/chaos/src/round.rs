@@ -301,7 +301,7 @@ impl Round<'_> {
     ) -> Result<JoinSet<Result<(), Failure>>, Failure> {
         let mut upkeep = JoinSet::new();
         let target = self.targets.first().ok_or("there is no target")?;
-        for (index, work) in Work::all_for(cluster.store).filter(Work::is_whole).enumerate() {
+        for (index, work) in Work::all_for(cluster.store).filter(|work| work.is_whole()).enumerate() {
             let (number, client) = (OWN + 1 + index, cluster.network.direct_client()?);
             let seed = self.seed(number);
             let changes = Upkeep {

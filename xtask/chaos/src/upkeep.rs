@@ -92,8 +92,8 @@ impl Work {
     }
 
     /// Whether it is done by itself, and not as a part of other work.
-    pub(crate) fn is_whole(&self) -> bool {
-        *self != Self::RemoveKeys
+    pub(crate) fn is_whole(self) -> bool {
+        self != Self::RemoveKeys
     }
 
     /// Returns the number of rounds that it takes.

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::Injection;
-use super::preload::{Control, Counter, DiskFault};
 use super::refusals::{FILLED, SMALL, accepted_write, filler, refused_write};
 use crate::Failure;
 use crate::client::{Client, Reply, Request};
 use crate::cluster::Store;
+use crate::preload::{Control, Counter, DiskFault};
 use crate::process::Process;
 
 /// The shortest and the longest jump of a clock, in seconds: two minutes and six hours.

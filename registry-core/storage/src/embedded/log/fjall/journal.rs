@@ -299,7 +299,7 @@ mod tests {
     fn journals_are_written_again_as_they_are() {
         let directory = tempfile::tempdir().unwrap();
         let long_ago = std::time::SystemTime::UNIX_EPOCH;
-        let content = [&batch(1, &vec![b'x'; READ_BYTES])[..], &[0; 3 * READ_BYTES], b"torn"].concat();
+        let content = [&batch(1, &vec![b'x'; READ_BYTES])[..], &vec![0; 3 * READ_BYTES], b"torn"].concat();
         let paths = ["3.jnl", "4.jnl"].map(|name| directory.path().join(name));
         for path in &paths {
             std::fs::write(path, &content).unwrap();

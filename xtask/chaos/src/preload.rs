@@ -36,7 +36,7 @@ pub(crate) struct Control {
 
 /// The way in which accesses to files below the data directory fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DiskFault {
+pub(crate) enum DiskFault {
     /// Writes fail with EIO, after a part of the data was written.
     FailWrites,
     /// Flushes to the disk fail with EIO.
@@ -47,7 +47,7 @@ pub(super) enum DiskFault {
 
 /// A number of calls that the library has changed.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Counter {
+pub(crate) enum Counter {
     /// Processes that have loaded the library.
     Processes,
     /// Times of day that differed from the machine's.
@@ -112,18 +112,18 @@ impl Library {
 
 impl Control {
     /// Adds this to the time of day that the server reads; 0 ends it.
-    pub(super) fn set_clock_offset(&self, seconds: i64) -> Result<(), Failure> {
+    pub(crate) fn set_clock_offset(&self, seconds: i64) -> Result<(), Failure> {
         Ok(self.file.write_all_at(&seconds.to_ne_bytes(), CLOCK_OFFSET)?)
     }
 
     /// Lets accesses to the files of the server fail, or no longer.
-    pub(super) fn set_disk_fault(&self, fault: Option<DiskFault>) -> Result<(), Failure> {
+    pub(crate) fn set_disk_fault(&self, fault: Option<DiskFault>) -> Result<(), Failure> {
         let number = fault.map_or(0, DiskFault::number);
         Ok(self.file.write_all_at(&number.to_ne_bytes(), DISK_FAULT)?)
     }
 
     /// Returns a counter.
-    pub(super) fn count(&self, counter: Counter) -> Result<u64, Failure> {
+    pub(crate) fn count(&self, counter: Counter) -> Result<u64, Failure> {
         let mut bytes = [0; 8];
         self.file.read_exact_at(&mut bytes, counter.place() * NUMBER)?;
         Ok(u64::from_ne_bytes(bytes))
