@@ -238,8 +238,10 @@ impl Embedded {
     fn start(
         log: Box<dyn Log>,
         lock: Option<DirectoryLock>,
-        options: EmbeddedOptions,
+        mut options: EmbeddedOptions,
     ) -> Result<Arc<Self>, OpenError> {
+        // A jump of the machine's clock ends no lease early.
+        options.clock = options.clock.steady();
         let loaded = Loaded::from_log(&*log).map_err(|error| OpenError::new(&options.directory, error))?;
         // The loaded data is served from here on.
         log.note_acknowledged(loaded.current);

@@ -111,6 +111,14 @@ impl Reply {
         let text = |name| self.body.get(name).and_then(Value::as_str).unwrap_or_default();
         format!("{} {} {}", self.status, text("reason"), text("message"))
     }
+
+    /// Whether the message of a Status or of one of its causes has these words.
+    pub(crate) fn says(&self, words: &str) -> bool {
+        let causes = self.body.pointer("/details/causes").and_then(Value::as_array).into_iter().flatten();
+        let mut messages =
+            causes.chain([&self.body]).filter_map(|part| part.get("message").and_then(Value::as_str));
+        messages.any(|message| message.contains(words))
+    }
 }
 
 // === impl Client ===

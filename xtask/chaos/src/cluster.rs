@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crate::client::{Client, GUEST_TOKEN, Request, TOKEN};
 use crate::kinds::TIME_TO_LIVE;
 use crate::material;
+use crate::preload::{Control, Library};
 use crate::process::{Process, free_ports};
 use crate::proxy::Proxy;
 use crate::rights::GUEST;
@@ -66,6 +67,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) directory: &'a Path,
     /// Further flags of the servers.
     pub(crate) flags: &'a [(&'static str, &'static str)],
+    /// The library that servers load before libc.
+    pub(crate) library: Option<&'a Library>,
 }
 
 // === impl Store ===
@@ -118,7 +121,9 @@ impl Cluster {
         }
         let processes = Processes {
             members: (0..members).map(|index| member(plan, &network, &peer_ports, index)).collect(),
-            servers: (0..plan.servers).map(|index| server(plan, &network, index)).collect(),
+            servers: (0..plan.servers)
+                .map(|index| server(plan, &network, index))
+                .collect::<Result<_, Failure>>()?,
         };
         let program = plan.program.to_owned();
         let mut cluster = Self { store: plan.store, program, network, processes };
@@ -135,6 +140,13 @@ impl Cluster {
         self.network.await_members().await?;
         self.processes.servers.iter_mut().try_for_each(Process::start)?;
         self.network.await_servers(&mut self.processes.servers).await
+    }
+
+    /// Whether all servers have loaded the library of the plan.
+    pub(crate) fn has_library(&self) -> Result<bool, Failure> {
+        let controls = self.processes.servers.iter().filter_map(|server| server.control.as_ref());
+        let loaded: Vec<bool> = controls.map(Control::is_loaded).collect::<Result<_, _>>()?;
+        Ok(loaded.len() == self.processes.servers.len() && loaded.into_iter().all(|is_loaded| is_loaded))
     }
 
     /// Checks that no process ended by itself.
@@ -170,9 +182,10 @@ fn member(plan: &Plan<'_>, network: &Network, peer_ports: &[u16], index: usize) 
     Process::new(&name, &program, arguments, plan.directory)
 }
 
-fn server(plan: &Plan<'_>, network: &Network, index: usize) -> Process {
+fn server(plan: &Plan<'_>, network: &Network, index: usize) -> Result<Process, Failure> {
     let name = format!("server-{index}");
-    let data = plan.directory.join(&name).display().to_string();
+    let data_directory = plan.directory.join(&name);
+    let data = data_directory.display().to_string();
     let tokens = plan.directory.join("tokens.csv").display().to_string();
     let certificate = material::certificate_file(plan.directory).display().to_string();
     let keys = material::keys_file(plan.directory).display().to_string();
@@ -205,7 +218,8 @@ fn server(plan: &Plan<'_>, network: &Network, index: usize) -> Process {
     }
     flags.extend(plan.flags.iter().map(|(name, value)| (*name, (*value).to_owned())));
     let arguments = flags.into_iter().map(|(name, value)| format!("--{name}={value}")).collect();
-    Process::new(&name, plan.program, arguments, plan.directory)
+    let control = plan.library.map(|library| library.control(&data_directory)).transpose()?;
+    Ok(Process::new(&name, plan.program, arguments, plan.directory).with_control(control))
 }
 
 // === impl Network ===

@@ -31,6 +31,16 @@ pub(crate) async fn compact(port: u16, revision: u64) -> Result<(), Failure> {
     post(port, "/v3/kv/compaction", &json!({ "revision": revision.to_string() })).await.map(|_| ())
 }
 
+/// Removes the history before a revision, at any member that answers. Returns whether it was removed now.
+pub(crate) async fn compact_any(ports: &[u16], revision: u64) -> bool {
+    for port in ports {
+        if revision > 0 && compact(*port, revision).await.is_ok() {
+            return true;
+        }
+    }
+    false
+}
+
 /// Rewrites the database of a member without the space of removed history. The member does not answer meanwhile.
 pub(crate) async fn defragment(port: u16) -> Result<(), Failure> {
     post(port, "/v3/maintenance/defragment", &json!({})).await.map(|_| ())

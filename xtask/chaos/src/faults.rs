@@ -3,10 +3,10 @@
 //! A fault counts as injected when its effect was seen: the process ended or stopped, bytes were lost or late, the history was
 //! gone.
 
+mod preloaded;
 mod refusals;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
@@ -14,9 +14,10 @@ use tokio::time::sleep;
 use crate::client::Request;
 use crate::cluster::{Cluster, Network, Processes, Store};
 use crate::history::FaultRecord;
+use crate::preload::DiskFault;
 use crate::process::Process;
 use crate::proxy::{Mode, Proxy};
-use crate::recorder::{Recorder, Target};
+use crate::recorder::{Recorder, Target, witnessed};
 use crate::{Failure, etcd};
 
 /// Maximum number of times that a kind of fault is injected after the last round, until its effect is seen.
@@ -37,6 +38,14 @@ pub(crate) enum Fault {
     KillLeader,
     /// A server cannot write to its files, as on a full disk.
     FillDisk,
+    /// Writes of a server to its files fail with EIO, after a part of the data was written.
+    FailDiskWrites,
+    /// Flushes of a server's files to the disk fail with EIO.
+    FailDiskSyncs,
+    /// The disk of a server takes only a part of each write at once.
+    ShortenDiskWrites,
+    /// The wall clock of a server jumps forwards and backwards, by minutes to hours.
+    JumpClock,
     /// A server cannot open files and connections.
     ExhaustFiles,
     /// SIGKILL of all servers and all members at once.
@@ -77,6 +86,8 @@ pub(crate) struct Injector {
     random: fastrand::Rng,
     /// The number of injected faults of each kind.
     pub(crate) injected: BTreeMap<Fault, u64>,
+    /// The kinds that are not possible here, with the reason.
+    pub(crate) left_out: BTreeMap<Fault, String>,
 }
 
 /// The injection of a fault.
@@ -95,8 +106,17 @@ impl Fault {
         let all = <Self as clap::ValueEnum>::value_variants().iter().copied();
         let is_possible = |fault: &Self| fault.needed_members() <= store.members();
         // Without an etcd, the server has the store.
-        let all = all.filter(|fault| *fault != Self::FillDisk || store == Store::Embedded);
+        let all = all.filter(|fault| !fault.is_of_disk() || store == Store::Embedded);
         all.filter(is_possible).collect()
+    }
+
+    fn is_of_disk(self) -> bool {
+        matches!(self, Self::FillDisk | Self::FailDiskWrites | Self::FailDiskSyncs | Self::ShortenDiskWrites)
+    }
+
+    /// Whether servers have to load a library for it.
+    fn needs_library(self) -> bool {
+        self == Self::JumpClock || (self.is_of_disk() && self != Self::FillDisk)
     }
 
     /// Returns the number of members of etcd without which there is no such fault.
@@ -123,10 +143,10 @@ impl Fault {
                 | Self::KillMember
                 | Self::StopMember
                 | Self::KillLeader
-                | Self::FillDisk
                 | Self::ExhaustFiles
+                | Self::JumpClock
                 | Self::RestartAll
-        )
+        ) || self.is_of_disk()
     }
 }
 
@@ -135,7 +155,26 @@ impl Fault {
 impl Injector {
     pub(crate) fn new(faults: Vec<Fault>, seed: u64) -> Self {
         let random = fastrand::Rng::with_seed(seed);
-        Self { faults, deck: Vec::new(), random, injected: BTreeMap::new() }
+        let (injected, left_out) = (BTreeMap::new(), BTreeMap::new());
+        Self { faults, deck: Vec::new(), random, injected, left_out }
+    }
+
+    /// Leaves out the kinds for which servers have to load a library, which is not possible for this reason.
+    ///
+    /// # Errors
+    /// Fails if there is no other kind.
+    pub(crate) fn leave_out_library(&mut self, reason: &str) -> Result<(), Failure> {
+        let (left_out, faults): (Vec<_>, Vec<_>) =
+            self.faults.drain(..).partition(|fault| fault.needs_library());
+        self.left_out.extend(left_out.into_iter().map(|fault| (fault, reason.to_owned())));
+        self.faults = faults;
+        if self.faults.is_empty() {
+            return Err(format!("none of the faults is possible: {reason}").into());
+        }
+        for (fault, reason) in &self.left_out {
+            println!("{} is left out: {reason}", fault.name());
+        }
+        Ok(())
     }
 
     /// Returns the kinds that were asked for and never injected.
@@ -258,14 +297,22 @@ impl Injection<'_> {
                 self.network.await_members().await?;
                 Ok(Some(member.name.clone()))
             }
-            Some(Fault::FillDisk) => {
+            Some(fault) if fault.is_of_disk() => {
                 let server = processes.servers.first_mut().ok_or("there is no server")?;
-                self.fill_disk(server).await
+                match fault {
+                    Fault::FailDiskWrites => self.fail_disk(server, DiskFault::FailWrites).await,
+                    Fault::FailDiskSyncs => self.fail_disk(server, DiskFault::FailSyncs).await,
+                    Fault::ShortenDiskWrites => self.fail_disk(server, DiskFault::ShortenWrites).await,
+                    _ => self.fill_disk(server).await,
+                }
             }
-            Some(Fault::ExhaustFiles) => {
+            Some(Fault::ExhaustFiles | Fault::JumpClock) => {
                 let index = self.random.usize(0..processes.servers.len());
                 let server = processes.servers.get_mut(index).ok_or("there is no server")?;
-                self.exhaust_files(index, server).await
+                match fault {
+                    Some(Fault::JumpClock) => self.jump_clock(index, server).await,
+                    _ => self.exhaust_files(index, server).await,
+                }
             }
             Some(Fault::RestartAll) => {
                 for process in processes.servers.iter_mut().chain(&mut processes.members) {
@@ -369,7 +416,8 @@ impl Injection<'_> {
         let exact = format!("{collection}?resourceVersion={revision}&resourceVersionMatch=Exact&limit=1");
         while asked.elapsed() < Duration::from_secs(30) {
             if self.store != Store::Embedded {
-                self.compact_etcd().await;
+                // Members that are down are passed over, and it is asked again.
+                etcd::compact_any(&self.network.member_ports, witnessed(self.targets)).await;
             }
             if let Ok(reply) = client.request(server, Request::get(exact.clone())).await
                 && reply.status == 410
@@ -380,15 +428,31 @@ impl Injection<'_> {
         }
         Ok(None)
     }
+}
 
-    /// Compacts what all witnesses have seen. Members that are down are passed over, and it is asked again.
-    async fn compact_etcd(&self) {
-        let witnessed = self.targets.iter().map(|target| target.witnessed.load(Ordering::Relaxed));
-        let revision = witnessed.min().unwrap_or_default();
-        for port in &self.network.member_ports {
-            if revision > 0 && etcd::compact(*port, revision).await.is_ok() {
-                return;
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_the_library_are_left_out_without_it() {
+        let mut injector = Injector::new(Fault::all_for(Store::Embedded), 1);
+        injector.leave_out_library("no compiler").unwrap();
+        let left_out: Vec<String> = injector.left_out.keys().map(|fault| fault.name()).collect();
+        assert_eq!(left_out, ["fail-disk-writes", "fail-disk-syncs", "shorten-disk-writes", "jump-clock"]);
+        let missing = injector.missing();
+        assert!(missing.contains(&Fault::FillDisk) && !missing.contains(&Fault::JumpClock), "{missing:?}");
+    }
+
+    #[test]
+    fn a_run_without_any_possible_fault_fails() {
+        let refused = Injector::new(vec![Fault::JumpClock], 1).leave_out_library("no compiler");
+        assert!(refused.unwrap_err().to_string().ends_with("no compiler"));
+    }
+
+    #[test]
+    fn disks_of_servers_fail_only_if_they_have_the_store() {
+        let faults = Fault::all_for(Store::Etcd);
+        assert!(faults.contains(&Fault::JumpClock) && !faults.iter().any(|fault| fault.is_of_disk()));
     }
 }

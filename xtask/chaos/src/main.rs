@@ -11,6 +11,7 @@ mod faults;
 mod history;
 mod kinds;
 mod material;
+mod preload;
 mod process;
 mod proxy;
 mod recorder;
@@ -32,6 +33,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use cluster::{Cluster, Store};
 use faults::{Fault, Injector};
 use history::History;
+use preload::Library;
 use report::Report;
 
 /// Run servers under faults and check everything that clients saw.
@@ -186,7 +188,8 @@ async fn roll(options: &Options, store: Store, servers: usize, restarts: u64) ->
     std::fs::create_dir_all(&options.output)?;
     let directory = tempfile::Builder::new().prefix("orlop-chaos-").tempdir()?;
     let (program, directory_path) = (&options.server, directory.path());
-    let plan = cluster::Plan { store, servers, program, directory: directory_path, flags: &rolling::FLAGS };
+    let flags = &rolling::FLAGS;
+    let plan = cluster::Plan { store, servers, program, directory: directory_path, flags, library: None };
     let (clients, previous) = (options.clients.into(), options.previous.as_deref());
     let plan = rolling::Plan { cluster: &plan, clients, seed: options.seed, restarts, previous };
     let report = rolling::run(&plan).await;
@@ -204,10 +207,20 @@ async fn run_store(
 ) -> Result<Report, Failure> {
     std::fs::create_dir_all(&options.output)?;
     let directory = tempfile::Builder::new().prefix("orlop-chaos-").tempdir()?;
-    let plan =
-        cluster::Plan { store, servers, program: &options.server, directory: directory.path(), flags: &[] };
+    let library = Library::compile(directory.path());
+    let plan = cluster::Plan {
+        store,
+        servers,
+        program: &options.server,
+        directory: directory.path(),
+        flags: &[],
+        library: library.as_ref().ok(),
+    };
     let outcome = async {
         let mut cluster = Cluster::start(&plan).await?;
+        if let Some(reason) = unusable(&library, &cluster)? {
+            injector.leave_out_library(&reason)?;
+        }
         let mut report = Report::default();
         for number in 1..=options.rounds {
             let plan = round::Plan {
@@ -230,6 +243,15 @@ async fn run_store(
         keep_logs(directory.path(), options, store)?;
     }
     outcome
+}
+
+/// Returns the reason for which servers have not loaded the library, if so.
+fn unusable(library: &Result<Library, Failure>, cluster: &Cluster) -> Result<Option<String>, Failure> {
+    match library {
+        Err(reason) => Ok(Some(reason.to_string())),
+        Ok(_) if cluster.has_library()? => Ok(None),
+        Ok(_) => Ok(Some("the server does not load their library: it is linked statically".to_owned())),
+    }
 }
 
 /// Keeps the logs of a failed run.

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 
 use crate::Failure;
+use crate::preload::Control;
 
 /// A process that can be started again. It ends when it is dropped.
 pub(crate) struct Process {
@@ -18,6 +19,8 @@ pub(crate) struct Process {
     /// The file of its output, which the starts append to.
     log: PathBuf,
     child: Option<Child>,
+    /// The control of the library that it loads before libc, if it loads one.
+    pub(crate) control: Option<Control>,
 }
 
 // === impl Process ===
@@ -26,7 +29,14 @@ impl Process {
     /// Describes a process, which is not started yet.
     pub(crate) fn new(name: &str, program: &Path, arguments: Vec<String>, directory: &Path) -> Self {
         let log = directory.join(format!("{name}.log"));
-        Self { name: name.to_owned(), program: program.to_owned(), arguments, log, child: None }
+        let (name, program) = (name.to_owned(), program.to_owned());
+        Self { name, program, arguments, log, child: None, control: None }
+    }
+
+    /// Loads a library before libc from the next start on.
+    pub(crate) fn with_control(mut self, control: Option<Control>) -> Self {
+        self.control = control;
+        self
     }
 
     /// Runs another program from the next start on.
@@ -37,8 +47,12 @@ impl Process {
     pub(crate) fn start(&mut self) -> Result<(), Failure> {
         let log = OpenOptions::new().create(true).append(true).open(&self.log)?;
         // A file that reaches a size limit is an error instead of a fatal signal.
-        let child = Command::new("sh")
-            .args(["-c", "trap '' XFSZ; exec \"$0\" \"$@\""])
+        let mut command = Command::new("sh");
+        command.args(["-c", "trap '' XFSZ; exec env \"$@\"", "sh"]);
+        for (name, value) in self.control.iter().flat_map(|control| &control.environment) {
+            command.arg(format!("{name}={}", value.display()));
+        }
+        let child = command
             .arg(&self.program)
             .args(&self.arguments)
             .stdin(Stdio::null())

@@ -34,6 +34,11 @@ pub(crate) struct Recorder {
     failed: Mutex<BTreeMap<String, u64>>,
 }
 
+/// Returns the revision that all witnesses have reached, whose history before nobody needs for the checks.
+pub(crate) fn witnessed(targets: &[Target]) -> u64 {
+    targets.iter().map(|target| target.witnessed.load(Ordering::Relaxed)).min().unwrap_or_default()
+}
+
 // === impl Target ===
 
 impl Target {

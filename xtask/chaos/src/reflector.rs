@@ -52,6 +52,8 @@ pub(crate) struct Reflector {
 enum Ended {
     /// The history is gone: a list has to follow.
     Gone,
+    /// An error event. If it is repeated, as for history that cannot be decrypted, a list follows.
+    Failed(String),
     Other(String),
 }
 
@@ -62,6 +64,8 @@ enum Received {
     EndOfState(u64),
     /// An error event with the code 410.
     Gone,
+    /// Another error event.
+    Failed(String),
 }
 
 /// A watch while it runs.
@@ -81,6 +85,7 @@ impl Reflector {
         let Some(target) = targets.get(self.target) else { return };
         let mut reached = if self.is_witness { target.from } else { 0 };
         let mut must_list = !self.is_witness;
+        let mut failures = 0;
         while !self.is_done(reached) {
             let server = self.random.usize(0..self.servers);
             let streams = must_list && self.random.bool();
@@ -93,9 +98,12 @@ impl Reflector {
             }
             let mut following = Following::new(&self, target, server, reached, streams);
             let ended = self.watch(target, &mut following).await;
-            must_list = matches!(ended, Ended::Gone) || following.state.is_some();
+            failures = if matches!(ended, Ended::Failed(_)) { failures + 1 } else { 0 };
+            // The witness does not lose history for it.
+            let gives_up = failures > 1 && !self.is_witness;
+            must_list = gives_up || matches!(ended, Ended::Gone) || following.state.is_some();
             reached = following.reached();
-            following.record(&self.recorder, ended);
+            following.record(&self.recorder, &ended);
             let may_pause = !self.is_witness && self.end.borrow().is_none();
             let is_long = may_pause && self.random.u32(0..8) == 0;
             let pause = if is_long { 500..4000 } else { 10..100 };
@@ -161,10 +169,10 @@ impl Reflector {
                 let line: Vec<u8> = bytes.drain(..=length).collect();
                 let received = received(target, &line, at);
                 match received.and_then(|received| following.take(received, at, &self.recorder)) {
-                    Ok(true) => {}
-                    Ok(false) => {
-                        self.recorder.fail("watch: gone");
-                        return Ended::Gone;
+                    Ok(None) => {}
+                    Ok(Some(ended)) => {
+                        self.recorder.fail(&format!("watch: {}", ended.reason()));
+                        return ended;
                     }
                     Err(error) => {
                         self.recorder.fail(&format!("watch: {error}"));
@@ -184,6 +192,17 @@ fn asked(reached: u64) -> Asked {
     if reached == 0 { Asked::Consistent } else { Asked::NotOlderThan { at: reached } }
 }
 
+// === impl Ended ===
+
+impl Ended {
+    fn reason(&self) -> &str {
+        match self {
+            Self::Gone => "gone",
+            Self::Failed(text) | Self::Other(text) => text,
+        }
+    }
+}
+
 // === impl Following ===
 
 impl Following {
@@ -198,10 +217,11 @@ impl Following {
         self.watch.events.last().map_or(self.watch.from, |event| event.revision)
     }
 
-    /// Takes a line, and records the state at the start when it is complete. Returns whether the history is there.
-    fn take(&mut self, received: Received, end: u64, recorder: &Recorder) -> Result<bool, Failure> {
+    /// Takes a line, and records the state at the start when it is complete. Returns the reason if the watch ends with it.
+    fn take(&mut self, received: Received, end: u64, recorder: &Recorder) -> Result<Option<Ended>, Failure> {
         match (received, &mut self.state) {
-            (Received::Gone, _) => return Ok(false),
+            (Received::Gone, _) => return Ok(Some(Ended::Gone)),
+            (Received::Failed(text), _) => return Ok(Some(Ended::Failed(text))),
             (Received::Event(event), None) => self.watch.events.push(event),
             (Received::Event(event), Some(state)) if event.change == Change::Added => {
                 let Event { revision, object, entries, assigned, .. } = event;
@@ -219,15 +239,12 @@ impl Following {
                 recorder.record(|history| history.lists.push(list));
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Records the watch, unless it did not come to its first event.
-    fn record(mut self, recorder: &Recorder, ended: Ended) {
-        self.watch.ended = match ended {
-            Ended::Gone => "gone".to_owned(),
-            Ended::Other(text) => text,
-        };
+    fn record(mut self, recorder: &Recorder, ended: &Ended) {
+        ended.reason().clone_into(&mut self.watch.ended);
         if self.state.is_none() {
             recorder.record(|history| history.watches.push(self.watch));
         }
@@ -253,7 +270,7 @@ fn received(target: &Target, line: &[u8], at: u64) -> Result<Received, Failure> 
             return Ok(Received::Event(Event { at, change, revision, object, entries, assigned }));
         }
         _ if object.get("code").and_then(Value::as_u64) == Some(410) => return Ok(Received::Gone),
-        _ => return Err(format!("an event of error: {object}").into()),
+        _ => return Ok(Received::Failed(format!("an event of error: {object}"))),
     };
     let (object, version) = target.kind.read(object).ok_or("an event without a version")?;
     let (revision, entries, assigned) = (version.revision, version.entries, version.assigned);

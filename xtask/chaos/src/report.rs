@@ -70,7 +70,8 @@ impl Report {
 
     /// Returns the changes that were never made while there were faults.
     pub(crate) fn missing(&self, store: Store) -> impl Iterator<Item = &'static str> {
-        Work::all_for(store).map(Work::name).filter(|name| !self.total.changes.contains_key(name))
+        let all = Work::all_for(store).filter(|work| work.needed_rounds() <= self.rounds);
+        all.map(Work::name).filter(|name| !self.total.changes.contains_key(name))
     }
 
     /// Returns the text of the whole.
@@ -114,6 +115,9 @@ impl Report {
             writeln!(text, "  {:<28} {:>8.3}", "longest revocation, seconds", total.revoked.as_secs_f64());
         for fault in injector.missing() {
             let _ = writeln!(text, "    {:<26} never injected", fault.name());
+        }
+        for (fault, reason) in &injector.left_out {
+            let _ = writeln!(text, "    {:<26} left out: {reason}", fault.name());
         }
         let failed: u64 = total.failed.values().sum();
         let _ = writeln!(text, "  {:<28} {failed:>8}", "requests without effect");

@@ -301,9 +301,14 @@ impl Round<'_> {
     ) -> Result<JoinSet<Result<(), Failure>>, Failure> {
         let mut upkeep = JoinSet::new();
         let target = self.targets.first().ok_or("there is no target")?;
-        for (index, work) in Work::all_for(cluster.store).enumerate() {
+        for (index, work) in Work::all_for(cluster.store).filter(|work| work.is_whole()).enumerate() {
+            let (number, client) = (OWN + 1 + index, cluster.network.direct_client()?);
+            let seed = self.seed(number);
             let changes = Upkeep {
                 client: cluster.network.direct_client()?,
+                writer: Worker::new(number, client, self.servers, seed, &self.recorder, &self.targets),
+                store: cluster.store,
+                member_ports: cluster.network.member_ports.clone(),
                 servers: self.servers,
                 directory: cluster.network.directory.clone(),
                 program: cluster.program.clone(),
@@ -311,8 +316,9 @@ impl Round<'_> {
                 namespace: target.namespace.clone(),
                 scope: target.scope.clone(),
                 recorder: Arc::clone(&self.recorder),
-                random: fastrand::Rng::with_seed(self.seed(OWN + 1 + index)),
+                random: fastrand::Rng::with_seed(seed),
                 stop: stopped.clone(),
+                key_used: None,
             };
             upkeep.spawn(changes.run(work));
         }

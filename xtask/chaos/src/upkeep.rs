@@ -3,8 +3,8 @@
 //! A change counts when each server was seen to have it.
 
 mod backup;
+mod keys;
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -23,16 +23,13 @@ use crate::kinds::{DEFINITION, Kind, definition_for};
 use crate::material;
 use crate::recorder::{Recorder, Target};
 use crate::rights::{self, ensure};
-use crate::worker::Denial;
+use crate::worker::{Denial, Worker};
 
 /// Time in which a server has to read a changed file.
 const PATIENCE: Duration = Duration::from_mins(5);
 
 /// The plural of the definition that is removed and made again.
 const PLURAL: &str = "gadgets";
-
-/// The metric with the hash of the encryption configuration in use.
-const LOADED: &str = "apiserver_encryption_config_controller_last_config_info";
 
 /// A change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +38,9 @@ pub(crate) enum Work {
     RotateCertificate,
     /// ConfigMaps are encrypted with a new key: it is made known to all servers first, and used by them afterwards.
     RotateKeys,
+    /// The key before is removed, when all ConfigMaps were written with the new one and the history does not need it. A part of the next
+    /// [`RotateKeys`](Self::RotateKeys).
+    RemoveKeys,
     /// A definition of a custom resource is removed, with its objects, and made again.
     ReplaceDefinition,
     /// The rights of a client are revoked.
@@ -53,7 +53,12 @@ pub(crate) enum Work {
 pub(crate) struct Upkeep {
     /// A client that no fault of a link affects.
     pub(crate) client: Client,
+    /// A client whose writes are recorded.
+    pub(crate) writer: Worker,
     pub(crate) servers: usize,
+    pub(crate) store: Store,
+    /// The ports of the members of etcd.
+    pub(crate) member_ports: Vec<u16>,
     /// The directory of the servers' files.
     pub(crate) directory: PathBuf,
     pub(crate) namespace: String,
@@ -65,14 +70,17 @@ pub(crate) struct Upkeep {
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) random: fastrand::Rng,
     pub(crate) stop: watch::Receiver<bool>,
+    /// The time since which all servers use their key, if this began in this round.
+    pub(crate) key_used: Option<Instant>,
 }
 
 // === impl Work ===
 
 impl Work {
-    const ALL: [Self; 5] = [
+    const ALL: [Self; 6] = [
         Self::RotateCertificate,
         Self::RotateKeys,
+        Self::RemoveKeys,
         Self::ReplaceDefinition,
         Self::RevokeRights,
         Self::Backup,
@@ -83,10 +91,21 @@ impl Work {
         Self::ALL.into_iter().filter(move |work| *work != Self::Backup || store == Store::Embedded)
     }
 
+    /// Whether it is done by itself, and not as a part of other work.
+    pub(crate) fn is_whole(self) -> bool {
+        self != Self::RemoveKeys
+    }
+
+    /// Returns the number of rounds that it takes.
+    pub(crate) fn needed_rounds(self) -> u64 {
+        if self == Self::RemoveKeys { 2 } else { 1 }
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::RotateCertificate => "rotate-certificate",
             Self::RotateKeys => "rotate-keys",
+            Self::RemoveKeys => "remove-keys",
             Self::ReplaceDefinition => "replace-definition",
             Self::RevokeRights => "revoke-rights",
             Self::Backup => "backup",
@@ -107,7 +126,9 @@ impl Upkeep {
             let mut start = self.recorder.now();
             match work {
                 Work::RotateCertificate => self.rotate_certificate().await?,
-                Work::RotateKeys => self.rotate_keys().await?,
+                Work::RotateKeys if !self.rotate_keys().await? => return Ok(()),
+                // A part of the work above.
+                Work::RotateKeys | Work::RemoveKeys => {}
                 Work::ReplaceDefinition => self.replace_definition().await?,
                 Work::RevokeRights => start = self.revoke_rights().await?,
                 Work::Backup => self.save().await?,
@@ -142,44 +163,6 @@ impl Upkeep {
             }
         }
         Ok(())
-    }
-
-    async fn rotate_keys(&mut self) -> Result<(), Failure> {
-        let mut keys = material::keys(&self.directory)?;
-        keys.insert(1.min(keys.len()), material::new_key(&mut self.random));
-        self.load_keys(&keys).await?;
-        keys.swap(0, 1);
-        self.load_keys(&keys).await
-    }
-
-    /// Writes the keys, and waits until each server has loaded them.
-    async fn load_keys(&mut self, keys: &[String]) -> Result<(), Failure> {
-        let mut before = BTreeSet::new();
-        for server in 0..self.servers {
-            before.extend(self.loaded(server, |_| true).await?);
-        }
-        material::write_keys(&self.directory, keys)?;
-        for server in 0..self.servers {
-            self.loaded(server, |loaded| !before.contains(loaded)).await?;
-        }
-        Ok(())
-    }
-
-    /// Returns the line of the metric that names the configuration in use, once it is as wanted.
-    async fn loaded(
-        &mut self,
-        server: usize,
-        is_wanted: impl Fn(&str) -> bool,
-    ) -> Result<Option<String>, Failure> {
-        let line = |body: &Value| {
-            let line = body.as_str()?.lines().find(|line| line.starts_with(LOADED))?;
-            line.split("hash=").last().map(str::to_owned)
-        };
-        let metrics = || Request::get("/metrics".to_owned());
-        let reply = self
-            .client
-            .until(server, metrics, |reply| line(&reply.body).is_some_and(|line| is_wanted(&line)));
-        Ok(line(&reply.await?.body))
     }
 
     /// Makes a definition and an object of it, removes the definition, and makes it again: the object must be gone.

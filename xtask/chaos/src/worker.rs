@@ -20,6 +20,11 @@ use crate::recorder::{Recorder, Target};
 /// Maximum pause between operations, and between the pages of a list.
 const PAUSE_MILLISECONDS: u64 = 25;
 
+/// Parts of the messages with which stores refuse writes that have no effect: etcd without space, and the embedded store whose disk
+/// fails. No server ends before the store takes writes again; otherwise it would not be known whether its last write is on the disk.
+const NOT_WRITTEN: [&str; 3] =
+    [etcd::NO_SPACE, "the write could not be made durable", "refuses writes because its last commit failed"];
+
 /// A client.
 pub(crate) struct Worker {
     index: usize,
@@ -336,7 +341,7 @@ fn answer(kind: Kind, object: &str, action: &Action, answered: Result<Reply, Req
         return Answer::Refused { refusal };
     }
     let reason = reply.reason();
-    let is_refused = reply.status < 500 || reason.contains(etcd::NO_SPACE);
+    let is_refused = reply.status < 500 || NOT_WRITTEN.iter().any(|words| reply.says(words));
     if is_refused { Answer::Rejected { reason } } else { Answer::Unknown { reason } }
 }
 

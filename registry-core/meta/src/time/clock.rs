@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,6 +14,15 @@ const MAX_PAUSE: Duration = Duration::from_millis(20);
 pub struct Clock {
     /// Milliseconds ahead of the machine; `None` if the time cannot be advanced.
     ahead: Option<Arc<AtomicU64>>,
+    /// The time from which it goes on steadily; `None` if it follows the machine's.
+    steady: Option<Steady>,
+}
+
+/// The machine's time since 1970 at an instant.
+#[derive(Clone, Copy, Debug)]
+struct Steady {
+    since_epoch: Duration,
+    at: Instant,
 }
 
 // === impl Clock ===
@@ -21,7 +30,17 @@ pub struct Clock {
 impl Clock {
     /// Returns a clock for tests, which begins with the machine's time.
     pub fn adjustable() -> Self {
-        Self { ahead: Some(Arc::default()) }
+        Self { ahead: Some(Arc::default()), steady: None }
+    }
+
+    /// Returns a clock that has the machine's time at present and goes on steadily from there, whatever the machine's clock is set to
+    /// later. It advances together with this one.
+    #[must_use]
+    pub fn steady(&self) -> Self {
+        Self {
+            ahead: self.ahead.clone(),
+            steady: Some(Steady { since_epoch: self.machine(), at: Instant::now() }),
+        }
     }
 
     /// Advances the time, in whole milliseconds. The machine's clock stays as it is.
@@ -37,19 +56,26 @@ impl Clock {
 
     /// Returns the time since 1970.
     pub fn since_epoch(&self) -> Duration {
-        let machine = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        machine.saturating_add(self.ahead())
+        self.machine().saturating_add(self.ahead())
     }
 
     /// Returns the time.
     pub fn now(&self) -> Timestamp {
-        let ahead = SignedDuration::try_from(self.ahead()).unwrap_or(SignedDuration::MAX);
-        Timestamp::now().checked_add(ahead).unwrap_or(Timestamp::MAX)
+        let since_epoch = SignedDuration::try_from(self.since_epoch()).unwrap_or(SignedDuration::MAX);
+        Timestamp::from_duration(since_epoch).unwrap_or(Timestamp::MAX)
     }
 
     /// Returns for how long to sleep until this much time has passed: at most a moment if the time can be advanced.
     pub fn pause(&self, left: Duration) -> Duration {
         if self.ahead.is_some() { left.min(MAX_PAUSE) } else { left }
+    }
+
+    /// Returns the time since 1970 without what a test has advanced.
+    fn machine(&self) -> Duration {
+        match self.steady {
+            Some(Steady { since_epoch, at }) => since_epoch.saturating_add(at.elapsed()),
+            None => SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default(),
+        }
     }
 
     fn ahead(&self) -> Duration {
@@ -74,6 +100,22 @@ mod tests {
         assert_eq!((other.pause(hour), Clock::default().pause(hour)), (MAX_PAUSE, hour));
         clock.advance(Duration::MAX);
         assert_eq!(other.now(), Timestamp::MAX);
+    }
+
+    #[test]
+    fn a_steady_clock_goes_on_from_its_beginning() {
+        let day = Duration::from_hours(24);
+        let machine = Clock::default().since_epoch();
+        // As if the machine's clock had been set a day back since it began.
+        let at = Instant::now().checked_sub(Duration::from_secs(5)).unwrap();
+        let clock = Clock { ahead: None, steady: Some(Steady { since_epoch: machine + day, at }) };
+        let time = clock.since_epoch();
+        assert!(time >= machine + day + Duration::from_secs(5) && clock.since_epoch() >= time);
+
+        let adjustable = Clock::adjustable();
+        let steady = adjustable.steady();
+        adjustable.advance(day);
+        assert!(steady.since_epoch() >= machine + day, "it advances with the clock that it was made of");
     }
 
     #[test]

@@ -39,7 +39,8 @@ pub struct EmbeddedOptions {
     pub memtable_bytes: u64,
     /// Metrics of commits. Default: none.
     pub metrics: CommitMetrics,
-    /// The time that leases end by. Default: the machine's.
+    /// The time that leases end by. It goes on steadily while the store is open: only what the machine's clock shows when the store is
+    /// opened counts. Default: the machine's.
     pub clock: Clock,
 }
 

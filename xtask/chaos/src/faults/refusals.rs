@@ -15,7 +15,7 @@ use crate::process::Process;
 use crate::{Failure, etcd};
 
 /// The collection of the object that such writes change.
-const FILLED: &str = "/api/v1/namespaces/default/configmaps";
+pub(super) const FILLED: &str = "/api/v1/namespaces/default/configmaps";
 
 /// Maximum size of files on a full disk: less than the store has written.
 const FULL: u64 = 1024;
@@ -24,7 +24,7 @@ const FULL: u64 = 1024;
 const WRITES: (u64, Duration) = (50, Duration::from_secs(30));
 
 /// Size of such a write, in bytes.
-const SMALL: usize = 20_000;
+pub(super) const SMALL: usize = 20_000;
 
 /// Size of a write after a few of which the embedded store needs new files, in bytes.
 const LARGE: usize = 900_000;
@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_mins(5);
 const AGAIN: Duration = Duration::from_millis(100);
 
 /// Returns a write of this size that changes an object that no check looks at.
-fn filler(bytes: usize) -> Request {
+pub(super) fn filler(bytes: usize) -> Request {
     let path = format!("{FILLED}/filler?fieldManager=filler&force=true");
     let data = json!({ "number": fastrand::u64(..).to_string(), "filler": "x".repeat(bytes) });
     let object =
@@ -48,7 +48,12 @@ fn filler(bytes: usize) -> Request {
 }
 
 /// Writes until a write is refused with these words, and a read is answered nevertheless. Returns the message of the refusal.
-async fn refused_write(client: &mut Client, server: usize, bytes: usize, words: &str) -> Option<String> {
+pub(super) async fn refused_write(
+    client: &mut Client,
+    server: usize,
+    bytes: usize,
+    words: &str,
+) -> Option<String> {
     let (most, longest) = WRITES;
     let begun = Instant::now();
     for _ in 0..most {
@@ -62,6 +67,17 @@ async fn refused_write(client: &mut Client, server: usize, bytes: usize, words: 
             if client.request(server, list).await.is_ok_and(|reply| reply.is_success()) {
                 return Some(message);
             }
+        }
+    }
+    None
+}
+
+/// Writes until a write is accepted. Returns that it was.
+pub(super) async fn accepted_write(client: &mut Client, server: usize, bytes: usize) -> Option<String> {
+    let (most, _) = WRITES;
+    for _ in 0..most {
+        if client.request(server, filler(bytes)).await.is_ok_and(|reply| reply.is_success()) {
+            return Some("a write was accepted".to_owned());
         }
     }
     None
@@ -126,7 +142,7 @@ impl Injection<'_> {
     }
 
     /// Waits until a write to each server succeeds.
-    async fn await_writes(&self) -> Result<(), Failure> {
+    pub(super) async fn await_writes(&self) -> Result<(), Failure> {
         let mut client = self.network.direct_client()?;
         for server in 0..self.network.clients.len() {
             client.until(server, || filler(SMALL), Reply::is_success).await?;

@@ -163,7 +163,10 @@ impl Log for FjallLog {
         // never.
         *open = Err(LogError::Closed);
         std::thread::sleep(DROP_GRACE);
-        *open = Handles::open(&self.directory.join(LOG), self.options).map_err(|error| match error {
+        let database = self.directory.join(LOG);
+        // After a failed flush, what can be read may not be on the disk.
+        let reopened = journal::write_again(&database).and_then(|()| Handles::open(&database, self.options));
+        *open = reopened.map_err(|error| match error {
             LogError::Io(reason) => LogError::Io(AccessError::Reopening(reason.into())),
             other => other,
         });

@@ -19,9 +19,11 @@ mod service_cidrs;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::ops::Range;
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use parking_lot::{Mutex, MutexGuard};
@@ -89,6 +91,7 @@ pub(crate) fn attach(
         objects,
         port_claims: shared.map(|shared| Arc::new(PortClaims::new(shared, Arc::downgrade(&store)))),
         allocations,
+        unused_objects: Mutex::default(),
         refreshing: tokio::sync::Mutex::default(),
     });
     let hooks: Arc<dyn StoreHooks> = Arc::new(Allocation(allocator.clone()));
@@ -107,6 +110,8 @@ pub(crate) struct Allocator {
     /// The claims of node ports that other servers see; `None` if there are no others.
     port_claims: Option<Arc<PortClaims>>,
     allocations: Arc<Mutex<Allocations>>,
+    /// The address objects that no service had at the last repair, by their uid, and since when this server knows it.
+    unused_objects: Mutex<HashMap<String, Instant>>,
     /// Held while the services are listed.
     refreshing: tokio::sync::Mutex<()>,
 }

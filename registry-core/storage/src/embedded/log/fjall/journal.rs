@@ -6,8 +6,9 @@
 //! compression (1), keyspace (8), key length (2), value length (4), length at rest (4), key, value; or `4`, keyspace
 //! (8); and the end, `3`, XXH3 of the items (8), `FJL\x03`. Journals are preallocated with zeros.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read};
+use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -61,6 +62,37 @@ fn numbers(database: &Path) -> Result<Vec<u64>, LogError> {
         }
     }
     Ok(numbers)
+}
+
+/// Writes what the journals contain once more, at the same places, and flushes it to disk.
+///
+/// After a flush that failed, the operating system shows what it was given, but counts it as flushed: it may be on the disk or not,
+/// and later flushes succeed without it.
+pub(super) fn write_again(database: &Path) -> Result<(), LogError> {
+    for number in numbers(database)? {
+        let path = database.join(format!("{number}.jnl"));
+        rewrite(&path).map_err(|error| LogError::Io(AccessError::file(&path, error)))?;
+    }
+    Ok(())
+}
+
+fn rewrite(path: &Path) -> std::io::Result<()> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    let mut block = vec![0; READ_BYTES];
+    let mut offset = 0;
+    loop {
+        let read = match file.read_at(&mut block, offset) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            read => read?,
+        };
+        let Some(part) = block.get(..read).filter(|part| !part.is_empty()) else { break };
+        // Zeros were there before anything was written.
+        if !is_zero(part) {
+            file.write_all_at(part, offset)?;
+        }
+        offset += read as u64;
+    }
+    file.sync_all()
 }
 
 fn verify_journal(path: &Path) -> Result<(), LogError> {
@@ -261,6 +293,23 @@ mod tests {
             assert!(verify_batches(&flipped[..]).is_err(), "byte {at}");
         }
         assert!(verify_batches(&[&second[..], &first].concat()[..]).is_err());
+    }
+
+    #[test]
+    fn journals_are_written_again_as_they_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let long_ago = std::time::SystemTime::UNIX_EPOCH;
+        let content = [&batch(1, &vec![b'x'; READ_BYTES])[..], &vec![0; 3 * READ_BYTES], b"torn"].concat();
+        let paths = ["3.jnl", "4.jnl"].map(|name| directory.path().join(name));
+        for path in &paths {
+            std::fs::write(path, &content).unwrap();
+            File::open(path).unwrap().set_modified(long_ago).unwrap();
+        }
+        write_again(directory.path()).unwrap();
+        for path in &paths {
+            assert_eq!(std::fs::read(path).unwrap(), content);
+            assert_ne!(path.metadata().unwrap().modified().unwrap(), long_ago, "the system has to flush it");
+        }
     }
 
     #[test]

@@ -7,11 +7,13 @@
 //!
 //! Kubernetes concept: `pkg/registry/core/service/portallocator`, which has one object for all ports.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use registry_core::api::StatusError;
 use registry_core::registry::Store;
 use registry_core::storage::Revision;
@@ -26,7 +28,8 @@ use crate::support::system_writer;
 
 /// The part of the keys after the prefix of the store.
 const KEYS: &str = "servicenodeports";
-/// The age from which a claim without its service is taken over: the service may be about to be written.
+/// Time after which a claim that this server has seen, and whose service it has not, is taken over: the service may be about to be
+/// written.
 const GRACE: Duration = Duration::from_secs(10);
 /// Maximum time for which a younger claim without its service is waited for.
 const REMOVAL_WAIT: Duration = Duration::from_secs(3);
@@ -46,6 +49,9 @@ pub struct SharedStore {
 pub(super) struct PortClaims {
     shared: SharedStore,
     services: Weak<Store>,
+    /// The revisions of the claims without a service, and when they were first seen: clocks of other machines do not count. At most
+    /// one for each port.
+    pending: Mutex<HashMap<NodePort, (Revision, Instant)>>,
 }
 
 /// The value of a key, in the form of an object.
@@ -76,7 +82,7 @@ enum ClaimState {
 
 impl PortClaims {
     pub(super) fn new(shared: SharedStore, services: Weak<Store>) -> Self {
-        Self { shared, services }
+        Self { shared, services, pending: Mutex::default() }
     }
 
     /// Claims a port for a service. Returns the revision of the claim; `None` if another service has the port.
@@ -99,7 +105,10 @@ impl PortClaims {
             };
             match self.state(port, &present, owner).await? {
                 ClaimState::Held => return Ok(None),
-                ClaimState::Abandoned => expected = present.mod_revision,
+                ClaimState::Abandoned => {
+                    self.pending.lock().remove(&port);
+                    expected = present.mod_revision;
+                }
                 ClaimState::Pending if began.elapsed() >= REMOVAL_WAIT => return Ok(None),
                 ClaimState::Pending => tokio::time::sleep(PAUSE).await,
             }
@@ -167,9 +176,18 @@ impl PortClaims {
         if self.has_port(&claim.service, port).await? {
             return Ok(ClaimState::Held);
         }
-        // A time in the future is that of another clock.
-        let age = Timestamp::now().duration_since(claim.metadata.creation_timestamp).unsigned_abs();
-        Ok(if age > GRACE { ClaimState::Abandoned } else { ClaimState::Pending })
+        let is_old = self.pending_time(port, present.mod_revision) > GRACE;
+        Ok(if is_old { ClaimState::Abandoned } else { ClaimState::Pending })
+    }
+
+    /// Returns for how long this server knows that a claim has no service.
+    fn pending_time(&self, port: NodePort, revision: Revision) -> Duration {
+        let mut pending = self.pending.lock();
+        let (seen, since) = pending.entry(port).or_insert_with(|| (revision, Instant::now()));
+        if *seen != revision {
+            (*seen, *since) = (revision, Instant::now());
+        }
+        since.elapsed()
     }
 
     async fn has_port(&self, owner: &Owner, port: NodePort) -> Result<bool, StatusError> {
@@ -223,4 +241,69 @@ fn decoded(present: &KeyValue) -> Option<ClaimValue> {
 
 fn unavailable(error: &MvccError) -> StatusError {
     StatusError::internal(format!("cannot claim a node port: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use registry_core::registry::InstalledApi;
+    use registry_core::resource::Resource as _;
+    use registry_core::storage::embedded::Embedded;
+
+    use super::*;
+    use crate::api::core::services::Services;
+    use crate::testing::installed_over;
+
+    const PORT: NodePort = 30_000;
+
+    fn owner(name: &str) -> Owner {
+        Owner { namespace: "default".to_owned(), name: name.to_owned() }
+    }
+
+    fn claims() -> (InstalledApi, Arc<Embedded>, PortClaims) {
+        let engine = Embedded::in_memory();
+        let installed = installed_over(engine.clone(), &["services"]);
+        let services = Arc::downgrade(&installed.store(Services::TYPE).unwrap());
+        let shared = SharedStore { engine: engine.clone(), prefix: "/registry".to_owned() };
+        (installed, engine, PortClaims::new(shared, services))
+    }
+
+    /// Claims the port as another server does whose clock has this time.
+    async fn claim_elsewhere(
+        engine: &Embedded,
+        claims: &PortClaims,
+        expected: Revision,
+        time: &str,
+    ) -> Revision {
+        let metadata = ClaimMetadata { name: PORT.to_string(), creation_timestamp: time.parse().unwrap() };
+        let value = serde_json::to_vec(&ClaimValue { metadata, service: owner("other") }).unwrap();
+        let written = engine.put_if(&claims.key(PORT), expected, value.into(), None).await.unwrap();
+        let Committed::At(revision) = written else { panic!("another claim: {written:?}") };
+        revision
+    }
+
+    /// Lets this time pass for what was seen.
+    fn pass(claims: &PortClaims, time: Duration) {
+        for (_, since) in claims.pending.lock().values_mut() {
+            *since = since.checked_sub(time).unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn a_claim_is_waited_for_whatever_time_its_server_has() {
+        for time in ["2001-01-01T00:00:00Z", "2101-01-01T00:00:00Z"] {
+            let (_installed, engine, claims) = claims();
+            let first = claim_elsewhere(&engine, &claims, 0, time).await;
+            assert_eq!(
+                claims.claim(PORT, &owner("a")).await.unwrap(),
+                None,
+                "its service may be written yet"
+            );
+            pass(&claims, GRACE);
+            // It is another attempt, which begins now.
+            claim_elsewhere(&engine, &claims, first, time).await;
+            assert_eq!(claims.claim(PORT, &owner("a")).await.unwrap(), None);
+            pass(&claims, GRACE);
+            assert!(claims.claim(PORT, &owner("a")).await.unwrap().is_some(), "no service came");
+        }
+    }
 }

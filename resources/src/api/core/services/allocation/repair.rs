@@ -6,10 +6,9 @@
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use jiff::Timestamp;
 use registry_core::api::{Object, StatusError};
 use resource_views::core::v1::Service;
 
@@ -24,9 +23,10 @@ use crate::support::system_writer::SystemWriter;
 const PERIOD: Duration = Duration::from_mins(3);
 /// Minimum age of the allocations in memory before they are read again for a request.
 const SHORTEST_AGE: Duration = Duration::from_secs(1);
-/// Minimum age of an address object without a service before it is removed: the service may be about to be created.
+/// Time for which a server has to know an address object without its service before it removes it: the service may be about to be
+/// created. What the object says about its age is not asked, because the clock of another server may be wrong.
 const GRACE: Duration = Duration::from_mins(1);
-/// Minimum age of an address object that its service does not use: it may belong to an attempt to recreate the service.
+/// The same for an address object that its service does not use: it may belong to an attempt to recreate the service.
 const RECREATION_GRACE: Duration = Duration::from_secs(5);
 
 /// The repair of the allocations of services.
@@ -49,7 +49,6 @@ struct KnownAddress {
     /// Whether an allocator made it.
     is_managed: bool,
     has_labels: bool,
-    created: Option<Timestamp>,
 }
 
 /// The objects that are listed for a repair.
@@ -103,14 +102,29 @@ impl Allocator {
                 repair_service(objects, *address, service, present, &by_owner).await?;
             }
         }
-        for known in &listed.addresses {
-            let service = known.owner.as_ref().and_then(|owner| by_owner.get(owner).copied());
-            if !self.is_in_progress(known.address) && known.is_leaked(service) {
-                tracing::warn!(address = %known.address, "removing an IPAddress that no service has");
-                objects.system_writer.remove_exactly(&known.name, &known.uid).await?;
-            }
+        for known in self.leaked(&listed.addresses, &by_owner) {
+            tracing::warn!(address = %known.address, "removing an IPAddress that no service has");
+            objects.system_writer.remove_exactly(&known.name, &known.uid).await?;
         }
         Ok(())
+    }
+
+    /// Returns the objects that this server has known for long enough as objects of no service, and notes the others.
+    fn leaked<'a>(&self, addresses: &'a [KnownAddress], services: &ByOwner<'_>) -> Vec<&'a KnownAddress> {
+        let mut unused = HashMap::new();
+        let mut leaked = Vec::new();
+        let before = std::mem::take(&mut *self.unused_objects.lock());
+        for known in addresses.iter().filter(|known| !self.is_in_progress(known.address)) {
+            let service = known.owner.as_ref().and_then(|owner| services.get(owner).copied());
+            let Some(grace) = known.unused_grace(service) else { continue };
+            let since = before.get(&known.uid).copied().unwrap_or_else(Instant::now);
+            if since.elapsed() >= grace {
+                leaked.push(known);
+            }
+            unused.insert(known.uid.clone(), since);
+        }
+        *self.unused_objects.lock() = unused;
+        leaked
     }
 
     /// Lists objects and services, and replaces the allocations by them. The lock is held.
@@ -178,7 +192,6 @@ async fn repair_service(
 impl KnownAddress {
     fn from_object(object: &Object) -> Option<Self> {
         let address = object.name().parse().ok()?;
-        let created = Service(object).metadata().creation_timestamp().text();
         Some(Self {
             address,
             name: object.name().to_owned(),
@@ -186,26 +199,19 @@ impl KnownAddress {
             owner: Owner::from_address_object(object),
             is_managed: is_managed(object),
             has_labels: has_labels(object, address),
-            created: created.parse().ok(),
         })
     }
 
-    /// Whether an allocator created it, and the service does not have the address.
-    fn is_leaked(&self, service: Option<&Known>) -> bool {
+    /// Returns the time for which it stays, if an allocator created it and the service does not have the address.
+    fn unused_grace(&self, service: Option<&Known>) -> Option<Duration> {
         let grace = match (&self.owner, service) {
             (None, _) => Duration::ZERO,
             (_, None) => GRACE,
-            (_, Some(service)) if service.uses.addresses.contains(&self.address) => return false,
+            (_, Some(service)) if service.uses.addresses.contains(&self.address) => return None,
             (_, Some(service)) if service.is_external_name => GRACE,
             (_, Some(_)) => RECREATION_GRACE,
         };
-        self.is_managed && self.is_older_than(grace)
-    }
-
-    /// Whether it was created longer ago than `age`; also if its time is further than that in the future, because the
-    /// clock was set back.
-    fn is_older_than(&self, age: Duration) -> bool {
-        self.created.is_none_or(|created| Timestamp::now().duration_since(created).unsigned_abs() > age)
+        self.is_managed.then_some(grace)
     }
 }
 

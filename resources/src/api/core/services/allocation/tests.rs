@@ -212,14 +212,12 @@ async fn an_address_of_a_deleted_service_is_free_at_once() {
     cluster.fill().await;
 }
 
-/// Stores the IPAddress object of a service as an allocator created it at that age.
-async fn leave_object(engine: &dyn Mvcc, address: &str, service: &str, age_seconds: i64) {
+/// Stores the IPAddress object of a service as an allocator created it, on a machine whose clock has this time.
+async fn leave_object(engine: &dyn Mvcc, address: &str, service: &str, time: &str) {
     let owner = Owner { namespace: "default".to_owned(), name: service.to_owned() };
     let mut object = object_of(address.parse().unwrap(), &owner);
     object.set_type("networking.k8s.io/v1", "IPAddress");
-    let created = jiff::Timestamp::now() - jiff::SignedDuration::from_secs(age_seconds);
-    let created = created.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    object.set(&["metadata", "creationTimestamp"], created.into());
+    object.set(&["metadata", "creationTimestamp"], time.into());
     object.set(&["metadata", "uid"], format!("uid-of-{address}").into());
     let value = serde_json::to_vec(&object.into_value()).unwrap();
     engine.put_if(&format!("/registry/ipaddresses/{address}"), 0, value.into(), None).await.unwrap();
@@ -231,13 +229,26 @@ async fn the_repair_removes_what_was_left_behind_and_makes_what_is_missing() {
     let cluster = Cluster::new(installed_over(engine.clone(), PLURALS));
     cluster.create("mine", json!({ "clusterIP": "10.0.0.1", "ports": [{ "port": 80 }] })).await.unwrap();
     engine.delete_if("/registry/ipaddresses/10.0.0.1", revision(&*engine, "10.0.0.1").await).await.unwrap();
-    leave_object(&*engine, "10.0.0.2", "gone", 90).await;
-    leave_object(&*engine, "10.0.0.3", "being-made", 30).await;
-    leave_object(&*engine, "10.0.0.4", "mine", 30).await;
-    cluster.repair.run().await.unwrap();
-    let mut left = cluster.addresses().list_newest(|object| object.name().to_owned()).await.unwrap();
-    left.sort_unstable();
-    assert_eq!(left, ["10.0.0.1", "10.0.0.3"]);
+    let pass = |seconds| {
+        for since in cluster.repair.0.unused_objects.lock().values_mut() {
+            *since = since.checked_sub(Duration::from_secs(seconds)).unwrap();
+        }
+    };
+    let left = async || {
+        cluster.repair.run().await.unwrap();
+        let mut left = cluster.addresses().list_newest(|object| object.name().to_owned()).await.unwrap();
+        left.sort_unstable();
+        left
+    };
+    // The clocks of their servers do not count.
+    leave_object(&*engine, "10.0.0.2", "gone", "2001-01-01T00:00:00Z").await;
+    leave_object(&*engine, "10.0.0.4", "mine", "2101-01-01T00:00:00Z").await;
+    assert_eq!(left().await, ["10.0.0.1", "10.0.0.2", "10.0.0.4"]);
+    pass(30);
+    leave_object(&*engine, "10.0.0.3", "being-made", "2001-01-01T00:00:00Z").await;
+    assert_eq!(left().await, ["10.0.0.1", "10.0.0.2", "10.0.0.3"]);
+    pass(45);
+    assert_eq!(left().await, ["10.0.0.1", "10.0.0.3"]);
 
     // The next repair finds what another server allocated and released.
     let free = json!({ "clusterIP": "10.0.0.3", "ports": [{ "port": 80 }] });
@@ -258,8 +269,8 @@ async fn revision(engine: &dyn Mvcc, address: &str) -> u64 {
 async fn the_own_service_takes_over_its_address_and_nobody_elses() {
     let engine = Embedded::in_memory();
     let cluster = Cluster::new(installed_over(engine.clone(), PLURALS));
-    leave_object(&*engine, "10.0.0.1", "kubernetes", 1).await;
-    leave_object(&*engine, "10.0.0.2", "other", 1).await;
+    leave_object(&*engine, "10.0.0.1", "kubernetes", "2026-01-01T00:00:00Z").await;
+    leave_object(&*engine, "10.0.0.2", "other", "2026-01-01T00:00:00Z").await;
     let at = |address: &str| json!({ "clusterIP": address, "ports": [{ "port": 443 }] });
     let refused = cluster.create("kubernetes", at("10.0.0.2")).await.unwrap_err();
     assert!(refused.message.contains("already allocated"), "{}", refused.message);
