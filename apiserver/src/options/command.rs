@@ -80,6 +80,16 @@ Examples:
   apiserver --encryption-provider-config=encryption.yaml \\
             storage check --from=embedded:apiserver-data";
 
+const BACKUP_EXAMPLES: &str = "\
+Examples:
+  # Everything on Sunday, and then what has changed since the day before
+  apiserver storage backup sunday.backup
+  apiserver storage backup --since=sunday.backup monday.backup
+  apiserver storage backup --since=monday.backup tuesday.backup
+
+  # The state of Tuesday
+  apiserver storage restore sunday.backup monday.backup tuesday.backup --data-dir=elsewhere";
+
 const COMPLETION_EXAMPLES: &str = "\
 Examples:
   # In this shell
@@ -144,9 +154,18 @@ pub enum StorageCommand {
     /// Writes a consistent copy of the embedded store in the data directory to a file, together with the keys and
     /// certificates of the server (in `pki`, or --cert-dir). A server that uses the store serves on. Keep the file as secret
     /// as the data directory
+    ///
+    /// With --since, an increment is written: what has changed since an earlier backup. Objects of an etcd are saved with
+    /// `etcdctl snapshot save`
+    #[command(after_long_help = BACKUP_EXAMPLES)]
     Backup {
         /// File to write; replaced if it exists
         file: PathBuf,
+
+        /// Write only what has changed since an earlier backup of this store, full or an increment itself. It is read, and
+        /// the whole store is; a restore needs it and all that it follows
+        #[arg(long, value_name = "PREVIOUS")]
+        since: Option<PathBuf>,
 
         /// Leave out the keys and certificates: a server restored from it makes new ones, and refuses present kubeconfigs
         /// and tokens
@@ -156,6 +175,7 @@ pub enum StorageCommand {
     /// Creates an embedded store from a backup, and restores the keys and certificates; the data directory must not
     /// contain a store. Keys that are there already stay. Watches that began before the restore end with 410 Expired,
     /// after which clients list again
+    #[command(after_long_help = BACKUP_EXAMPLES)]
     Restore {
         /// Number added to the revision of the backup: more than the writes after it, which clients may have seen, and
         /// greater than before if the same backup is restored once more. The history begins there. 0 keeps revision and
@@ -163,8 +183,11 @@ pub enum StorageCommand {
         #[arg(long, value_name = "COUNT", default_value_t = 1_000_000_000)]
         bump_revision: u64,
 
-        /// Backup to read
+        /// Full backup to read
         file: PathBuf,
+
+        /// Increments that follow it (`backup --since`), in their order, up to the state to restore. That has no history
+        increments: Vec<PathBuf>,
     },
     /// Writes the objects of a store to a file of JSON lines, as they are stored: encrypted values stay encrypted. Keep
     /// it as secret as the store

@@ -85,6 +85,11 @@ pub(crate) enum CommandError {
     )]
     FollowsEmbedded,
     #[cfg(feature = "embedded")]
+    #[error(
+        "only the embedded store is backed up: leave --etcd-servers out, or save an etcd with `etcdctl snapshot save`"
+    )]
+    BacksUpEtcd,
+    #[cfg(feature = "embedded")]
     #[error("damaged:\n{}", .0.join("\n"))]
     Damaged(Vec<String>),
     #[cfg(feature = "embedded")]

@@ -83,7 +83,10 @@ async fn a_restore_that_raises_nothing_brings_the_history_back() {
 
     for file in [&cold, &warm] {
         let restored = restore(file, &copy, 0).unwrap();
-        assert_eq!(restored, Restored { backup: report.clone(), store: report.clone() });
+        assert_eq!(
+            restored,
+            Restored { backup: report.clone(), increments: Vec::new(), store: report.clone() }
+        );
         assert_eq!(check(&copy).unwrap().problems, [""; 0]);
         let store = Embedded::open(options(&copy)).unwrap();
         let all = everything(&store).await;

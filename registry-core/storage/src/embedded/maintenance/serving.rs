@@ -4,7 +4,7 @@
 //! the store in the format of backups, without files, and closes it. The reader verifies it.
 
 use std::fs::{self, Permissions};
-use std::io::{BufReader, BufWriter, ErrorKind, Write};
+use std::io::{BufReader, BufWriter, ErrorKind};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::super::Embedded;
 use super::super::load::Loaded;
-use super::format::{BackupError, ReadError, Summed};
+use super::format::{BackupError, OnRecord, ReadError, Summed};
 use super::{MaintenanceError, damaged};
 
 /// The socket in the directory of a store.
@@ -102,14 +102,14 @@ pub(super) fn connect(directory: &Path) -> Option<UnixStream> {
     Some(stream)
 }
 
-/// Writes the store that a server sends.
-pub(super) fn receive<Stream: Write>(
+/// Visits all records of the store that a server sends, and verifies them. Returns what they contain.
+pub(super) fn receive(
     server: UnixStream,
     directory: &Path,
-    backup: &mut Summed<Stream>,
+    visit: OnRecord<'_>,
 ) -> Result<Loaded, BackupError> {
     let mut received = Summed::new(BufReader::new(server));
-    backup.write_store_of(&mut received).map_err(|error| match error {
+    received.read_store(&mut |revision, bytes| visit(revision, &bytes)).map_err(|error| match error {
         ReadError::Damaged(reason) => BackupError::Store(damaged(directory, reason)),
         ReadError::OtherVersion => {
             BackupError::Store(MaintenanceError::OtherVersion { path: directory.join(SOCKET) })
