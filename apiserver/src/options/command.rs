@@ -59,8 +59,8 @@ Examples:
 
 const STORAGE_EXAMPLES: &str = "\
 A store is embedded:DIRECTORY, where DIRECTORY is that of --data-dir, or etcd=URL,… with the
-endpoints of an etcd. Stop the servers of a store before it is read; only a backup is made, and an
-etcd is moved with --follow, while servers use the store. Flags of the server are accepted too:
+endpoints of an etcd. Stop the servers of a store before it is read; only a backup is made, and a
+store is moved with --follow, while servers use the store. Flags of the server are accepted too:
 --etcd-cafile, --etcd-certfile and --etcd-keyfile for the TLS of etcd,
 --encryption-provider-config for a check.
 
@@ -70,6 +70,10 @@ Examples:
 
   # From an etcd whose servers go on; when they have been stopped, the signal ends the move
   apiserver storage migrate --follow --from=etcd=http://127.0.0.1:2379 --to=embedded:elsewhere &
+  kill -USR1 $!
+
+  # From the embedded store of a server that goes on, on its machine and as its user
+  apiserver storage migrate --follow --from=embedded:apiserver-data --to=etcd=http://127.0.0.1:2379 &
   kill -USR1 $!
 
   # By way of a file
@@ -259,7 +263,7 @@ pub struct ImportArguments {
 /// A move while servers go on.
 #[derive(Args, Clone, Debug)]
 pub struct FollowArguments {
-    /// Copy an etcd while its servers go on, and then follow their writes until SIGUSR1 ends the move: stop the servers
+    /// Copy a store while its servers go on, and then follow their writes until SIGUSR1 ends the move: stop the servers
     /// first
     #[arg(long, conflicts_with = "bump_revision")]
     pub follow: bool,

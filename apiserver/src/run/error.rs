@@ -81,11 +81,6 @@ pub(crate) enum CommandError {
     Follow { source: TransferError, hint: &'static str },
     #[cfg(feature = "embedded")]
     #[error(
-        "--follow moves an etcd: an embedded store is read by its server only. Stop the server and leave --follow out"
-    )]
-    FollowsEmbedded,
-    #[cfg(feature = "embedded")]
-    #[error(
         "only the embedded store is backed up: leave --etcd-servers out, or save an etcd with `etcdctl snapshot save`"
     )]
     BacksUpEtcd,

@@ -124,7 +124,7 @@ async fn each_link_of_a_chain_brings_back_what_the_store_had() {
         let mut states = Vec::new();
         for round in 0..5 {
             let store = world.open();
-            store.accept_backups().unwrap();
+            store.serve_commands().unwrap();
             for _ in 0..numbers.below(40) {
                 let kind = if numbers.below(4) == 0 { "lease" } else { "key" };
                 let key = format!("/{kind}/{}", numbers.below(25));

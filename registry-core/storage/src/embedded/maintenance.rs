@@ -5,17 +5,15 @@
 //! | `format` | the format of backups |
 //! | `increment` | backups of what has changed since another one |
 //! | `chain` | a backup and the increments that follow it |
-//! | `serving` | backups of a store while a server uses it |
 //! | `restoring` | a store that is made of a backup |
 //! | `unpublished` | a log that is being made |
 //! | `damage` | what can be read of a damaged log |
 
 mod chain;
 pub(super) mod damage;
-mod format;
+pub(super) mod format;
 mod increment;
 mod restoring;
-mod serving;
 pub(super) mod unpublished;
 
 use std::io::BufWriter;
@@ -32,6 +30,7 @@ use super::log::Log as _;
 use super::log::fjall::FjallLog;
 use super::log_error::LogError;
 use super::record::{Damage, FORMAT_VERSION, META_REVISION, Record};
+use super::serving::{Purpose, connect, receive_backup};
 use super::{Embedded, EmbeddedOptions, OpenError, Revision};
 use crate::directory_lock::DirectoryLock;
 use crate::durable_file::DurableFile;
@@ -42,7 +41,6 @@ use damage::{scan_past_damage, with_other_damage};
 pub use increment::Follows;
 use increment::{Link, write_increment};
 pub use restoring::{Backup, Restored, restore};
-pub(super) use serving::BackupService;
 use unpublished::check_empty;
 
 /// Maximum number of problems in a report.
@@ -68,7 +66,7 @@ pub struct Report {
 /// A store to back up.
 #[derive(Clone, Copy)]
 pub enum Source<'a> {
-    /// A store that no process uses, or one that [accepts backups](Embedded::accept_backups).
+    /// A store that no process uses, or one that [is served to commands](Embedded::serve_commands).
     Directory(&'a Path),
     /// A store that is open in this process; it continues to serve.
     Engine(&'a Embedded),
@@ -110,6 +108,16 @@ pub enum MaintenanceError {
         directory.display()
     )]
     Interrupted {
+        /// The directory of the store.
+        directory: PathBuf,
+    },
+    /// The server that uses the store is of another version. Not retryable.
+    #[error(
+        "the server that uses the store in {} is of another version of this program, and does not send it to this one: use the \
+         version of the server, or stop the server",
+        directory.display()
+    )]
+    OtherServer {
         /// The directory of the store.
         directory: PathBuf,
     },
@@ -258,7 +266,7 @@ pub fn check_restore(directory: &Path) -> Result<(), MaintenanceError> {
 /// The log of a store that no process uses.
 pub(super) struct ClosedStore {
     pub(super) log: FjallLog,
-    _lock: DirectoryLock,
+    pub(super) lock: DirectoryLock,
 }
 
 /// A store that is open for a backup.
@@ -277,7 +285,8 @@ impl<'a> Opened<'a> {
             Source::Directory(directory) => match ClosedStore::open(directory) {
                 Ok(store) => Ok(Self::Closed(store, directory)),
                 Err(MaintenanceError::Open(locked @ OpenError::Locked { .. })) => {
-                    Ok(Self::Server(serving::connect(directory).ok_or(locked)?, directory))
+                    let server = connect(directory, Purpose::Backup)?;
+                    Ok(Self::Server(server.ok_or(locked)?, directory))
                 }
                 Err(error) => Err(error),
             },
@@ -296,7 +305,7 @@ impl<'a> Opened<'a> {
     fn read(self, visit: OnRecord<'_>) -> Result<Loaded, BackupError> {
         match self {
             Self::Closed(store, directory) => read_log(&store.log, directory, visit),
-            Self::Server(server, directory) => serving::receive(server, directory, visit),
+            Self::Server(server, directory) => receive_backup(server, directory, visit),
             Self::Engine(engine) => read_log(&*engine.shared.log, &engine.options.directory, visit),
         }
     }
@@ -316,7 +325,7 @@ impl ClosedStore {
         let options = EmbeddedOptions::new(directory).disk();
         let opened = FjallLog::open_to_read(directory, options);
         let log = opened.map_err(|error| open_error(with_other_damage(directory, error)))?;
-        let store = Self { log, _lock: lock };
+        let store = Self { log, lock };
         store.refuse_newer_format().map_err(open_error)?;
         Ok(store)
     }

@@ -49,10 +49,10 @@ const MAX_FILE_BYTES: usize = 1 << 20;
 const MAX_RECORD_BYTES: u32 = 1 << 30;
 
 /// Receives the records of a store.
-pub(super) type OnRecord<'v> = &'v mut dyn FnMut(Revision, &Bytes) -> std::io::Result<()>;
+pub(in super::super) type OnRecord<'v> = &'v mut dyn FnMut(Revision, &Bytes) -> std::io::Result<()>;
 
 /// A backup cannot be written.
-pub(super) enum BackupError {
+pub(in super::super) enum BackupError {
     /// The store cannot be read. Retryable as the error says.
     Store(MaintenanceError),
     /// The backup cannot be written. Retryable, once the cause is gone.
@@ -60,7 +60,7 @@ pub(super) enum BackupError {
 }
 
 /// A backup cannot be read, or its reader has failed.
-pub(super) enum ReadError<Failure> {
+pub(in super::super) enum ReadError<Failure> {
     /// It is not a backup, or it is damaged. Not retryable.
     Damaged(String),
     /// Another version of the program has written it. Not retryable.
@@ -72,7 +72,7 @@ pub(super) enum ReadError<Failure> {
 }
 
 /// A stream that computes the checksum of its content.
-pub(super) struct Summed<Stream> {
+pub(in super::super) struct Summed<Stream> {
     stream: Stream,
     checksum: Xxh3,
 }
@@ -124,7 +124,7 @@ fn scan(
 
 impl BackupError {
     /// Returns the error of writing a backup to a file.
-    pub(super) fn into_error_for(self, path: &Path) -> MaintenanceError {
+    pub(in super::super) fn into_error_for(self, path: &Path) -> MaintenanceError {
         match self {
             Self::Store(error) => error,
             Self::Written(error) => io(path, error),
@@ -168,7 +168,7 @@ impl<Failure> From<std::io::Error> for ReadError<Failure> {
 // === impl Summed ===
 
 impl<Stream> Summed<Stream> {
-    pub(super) fn new(stream: Stream) -> Self {
+    pub(in super::super) fn new(stream: Stream) -> Self {
         Self { stream, checksum: Xxh3::new() }
     }
 }
@@ -193,7 +193,11 @@ impl<Stream: Write> Summed<Stream> {
     }
 
     /// Writes a store as it is; its reader verifies it.
-    pub(super) fn write_unverified(&mut self, log: &dyn Log, directory: &Path) -> Result<(), BackupError> {
+    pub(in super::super) fn write_unverified(
+        &mut self,
+        log: &dyn Log,
+        directory: &Path,
+    ) -> Result<(), BackupError> {
         self.write(MAGIC).map_err(BackupError::Written)?;
         let mut records = 0;
         scan(log, directory, &mut |revision, bytes| {
@@ -255,7 +259,7 @@ impl<Stream: Write> Summed<Stream> {
 
 impl<Stream: Read> Summed<Stream> {
     /// Reads and verifies the store of a backup, passing on every record.
-    pub(super) fn read_store<Failure>(
+    pub(in super::super) fn read_store<Failure>(
         &mut self,
         visit: &mut dyn FnMut(Revision, Bytes) -> Result<(), Failure>,
     ) -> Result<Loaded, ReadError<Failure>> {
