@@ -8,9 +8,10 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `serving` | the store of a running server, for commands: backups and moves |
 //! | [`moving`] | the keys of a store for another one, and a new store of such keys |
 //! | [`maintenance`] | check, backup, restore |
-//! | `serving` | the store of a running server, for commands: backups and moves |
+//! | `socket` | the way of a command to the server of a store |
 //! | `load` | rebuilds the state from records, detects damage |
 //! | `writer` | the single writer thread: group commit, expiry, compaction, recovery |
 //! | `watcher` | a watch's cursor |
@@ -36,6 +37,7 @@ mod options;
 mod record;
 mod serving;
 mod snapshot;
+mod socket;
 mod state;
 mod watcher;
 mod writer;

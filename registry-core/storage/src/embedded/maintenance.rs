@@ -16,31 +16,31 @@ mod increment;
 mod restoring;
 pub(super) mod unpublished;
 
-use std::io::BufWriter;
+use std::io::{BufReader, BufWriter};
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 
-use self::format::{BackupError, OnRecord, Summed, read_log};
+use self::format::{BackupError, OnRecord, ReadError, Summed, read_log};
 use super::directory::{has_log, lock_to_read};
 use super::load::Loaded;
 use super::log::Log as _;
 use super::log::fjall::FjallLog;
 use super::log_error::LogError;
 use super::record::{Damage, FORMAT_VERSION, META_REVISION, Record};
-use super::serving::{Purpose, connect, receive_backup};
+use super::socket::{GreetingError, Purpose, SOCKET, connect};
 use super::{Embedded, EmbeddedOptions, OpenError, Revision};
 use crate::directory_lock::DirectoryLock;
 use crate::durable_file::DurableFile;
 use crate::moving_key::TooManyRevisions;
 use crate::mvcc::prefix_end;
-pub use chain::{ChainError, Increment};
+pub use chain::{ChainError, Increment, Restored};
 use damage::{scan_past_damage, with_other_damage};
 pub use increment::Follows;
 use increment::{Link, write_increment};
-pub use restoring::{Backup, Restored, restore};
+pub use restoring::{Backup, restore};
 use unpublished::check_empty;
 
 /// Maximum number of problems in a report.
@@ -285,7 +285,7 @@ impl<'a> Opened<'a> {
             Source::Directory(directory) => match ClosedStore::open(directory) {
                 Ok(store) => Ok(Self::Closed(store, directory)),
                 Err(MaintenanceError::Open(locked @ OpenError::Locked { .. })) => {
-                    let server = connect(directory, Purpose::Backup)?;
+                    let server = reach_server(directory, Purpose::Backup)?;
                     Ok(Self::Server(server.ok_or(locked)?, directory))
                 }
                 Err(error) => Err(error),
@@ -309,6 +309,35 @@ impl<'a> Opened<'a> {
             Self::Engine(engine) => read_log(&*engine.shared.log, &engine.options.directory, visit),
         }
     }
+}
+
+/// Connects to the server that uses the store in a directory; `None` if none listens.
+///
+/// # Errors
+/// Fails if the server is of another version, or ends meanwhile.
+pub(super) fn reach_server(
+    directory: &Path,
+    purpose: Purpose,
+) -> Result<Option<UnixStream>, MaintenanceError> {
+    connect(directory, purpose).map_err(|error| match error {
+        GreetingError::OtherVersion => MaintenanceError::OtherServer { directory: directory.to_owned() },
+        GreetingError::Ended => MaintenanceError::Interrupted { directory: directory.to_owned() },
+    })
+}
+
+/// Visits all records of the store that a server sends, and verifies them. Returns what they contain.
+fn receive_backup(server: UnixStream, directory: &Path, visit: OnRecord<'_>) -> Result<Loaded, BackupError> {
+    let mut received = Summed::new(BufReader::new(server));
+    received.read_store(&mut |revision, bytes| visit(revision, &bytes)).map_err(|error| match error {
+        ReadError::Damaged(reason) => BackupError::Store(damaged(directory, reason)),
+        ReadError::OtherVersion => {
+            BackupError::Store(MaintenanceError::OtherVersion { path: directory.join(SOCKET) })
+        }
+        ReadError::Io(_) => {
+            BackupError::Store(MaintenanceError::Interrupted { directory: directory.to_owned() })
+        }
+        ReadError::Reader(error) => BackupError::Written(error),
+    })
 }
 
 // === impl ClosedStore ===

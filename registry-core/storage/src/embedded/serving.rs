@@ -1,23 +1,13 @@
 //! The store of a running server, for commands of the same user: backups of it, and moves that follow it.
 //!
-//! The server listens at a socket in the directory of the store, which only its owner can access. A command sends the version of the
-//! protocol and its purpose, and the server answers with its own version:
-//!
-//! | bytes | from | content |
-//! |---|---|---|
-//! | 8 | the command | `ORLOPST1` |
-//! | 1 | the command | its purpose: `b` a backup, `f` to follow |
-//! | 8 | the server | `ORLOPST1`; a server of another version sends another beginning |
-//!
-//! For a backup the server then sends the store in the format of backups, without files, and closes the connection; the reader
+//! The server listens at the [`socket`](super::socket) in the directory of the store. For a backup it sends the store in the format of backups, without files, and closes the connection; the reader
 //! verifies it. A command that follows asks [questions](super::moving::questions). The server keeps nothing for it between two of
 //! them: a command that is too slow learns that the history was compacted, as every watch does.
 
 use std::fs::{self, Permissions};
-use std::io::{BufReader, BufWriter, ErrorKind, Read as _, Write as _};
+use std::io::{BufWriter, ErrorKind};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -29,21 +19,11 @@ use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::Embedded;
-use super::load::Loaded;
-use super::maintenance::format::{BackupError, OnRecord, ReadError, Summed};
-use super::maintenance::{MaintenanceError, damaged};
+use super::maintenance::MaintenanceError;
+use super::maintenance::format::Summed;
 use super::moving::questions::{Answer, Question, answer};
+use super::socket::{MAGIC, PATIENCE, Purpose, SOCKET, UNVERSIONED_SOCKET};
 
-/// The socket in the directory of a store.
-const SOCKET: &str = "store.sock";
-/// The one of servers that send backups only, before the protocol had versions.
-const UNVERSIONED_SOCKET: &str = "backup.sock";
-/// The beginning of both sides.
-const MAGIC: &[u8; 8] = b"ORLOPST1";
-
-/// Time in which a command has to accept bytes, and a server to send some. A backup that stops would keep the removed
-/// records of the log on disk.
-pub(super) const PATIENCE: Duration = Duration::from_mins(1);
 /// Pause after a failure to accept a connection: without file descriptors it would fail again at once.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -51,13 +31,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 const MAX_CONNECTIONS: usize = 32;
 /// Maximum number of commands that follow at the same time; more are refused.
 const MAX_FOLLOWERS: usize = 8;
-
-/// The purpose of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    Backup,
-    Follow,
-}
 
 /// Sends a store that is in use to commands of the same user.
 pub(super) struct StoreService {
@@ -71,17 +44,6 @@ struct Places {
     /// One at a time, because it reads everything.
     backups: Semaphore,
     followers: Semaphore,
-}
-
-// === impl Purpose ===
-
-impl Purpose {
-    fn letter(self) -> u8 {
-        match self {
-            Self::Backup => b'b',
-            Self::Follow => b'f',
-        }
-    }
 }
 
 // === impl StoreService ===
@@ -205,46 +167,4 @@ fn send_backup(store: &Embedded, stream: tokio::net::UnixStream) -> Result<(), M
     let mut stream = Summed::new(BufWriter::new(stream));
     let written = stream.write_unverified(&*store.shared.log, directory);
     written.map_err(|error| error.into_error_for(&directory.join(SOCKET)))
-}
-
-/// Connects to the server that uses the store in a directory; `None` if none listens.
-///
-/// # Errors
-/// Fails if the server is of another version, or ends meanwhile.
-pub(super) fn connect(directory: &Path, purpose: Purpose) -> Result<Option<UnixStream>, MaintenanceError> {
-    let sockets = [SOCKET, UNVERSIONED_SOCKET].into_iter();
-    let Some(mut stream) = sockets.filter_map(|name| UnixStream::connect(directory.join(name)).ok()).next()
-    else {
-        return Ok(None);
-    };
-    let mut magic = [0; MAGIC.len()];
-    let greeting = [&MAGIC[..], &[purpose.letter()]].concat();
-    let greeted = stream
-        .set_read_timeout(Some(PATIENCE))
-        .and_then(|()| stream.write_all(&greeting))
-        .and_then(|()| stream.read_exact(&mut magic));
-    match greeted {
-        Err(_) => Err(MaintenanceError::Interrupted { directory: directory.to_owned() }),
-        Ok(()) if magic == *MAGIC => Ok(Some(stream)),
-        Ok(()) => Err(MaintenanceError::OtherServer { directory: directory.to_owned() }),
-    }
-}
-
-/// Visits all records of the store that a server sends, and verifies them. Returns what they contain.
-pub(super) fn receive_backup(
-    server: UnixStream,
-    directory: &Path,
-    visit: OnRecord<'_>,
-) -> Result<Loaded, BackupError> {
-    let mut received = Summed::new(BufReader::new(server));
-    received.read_store(&mut |revision, bytes| visit(revision, &bytes)).map_err(|error| match error {
-        ReadError::Damaged(reason) => BackupError::Store(damaged(directory, reason)),
-        ReadError::OtherVersion => {
-            BackupError::Store(MaintenanceError::OtherVersion { path: directory.join(SOCKET) })
-        }
-        ReadError::Io(_) => {
-            BackupError::Store(MaintenanceError::Interrupted { directory: directory.to_owned() })
-        }
-        ReadError::Reader(error) => BackupError::Written(error),
-    })
 }

@@ -6,9 +6,8 @@ use super::super::Revision;
 use super::super::load::Loaded;
 use super::super::record::{META_REVISION, Record};
 use super::increment::{Follows, Link};
-use super::restoring::Restored;
 use super::unpublished::UnpublishedLog;
-use super::{BackupFile, MaintenanceError, damaged, report};
+use super::{BackupFile, MaintenanceError, Report, damaged, report};
 use crate::moving_key::raised;
 
 /// The content of an increment.
@@ -20,6 +19,17 @@ pub struct Increment {
     pub keys: u64,
     /// The number of records that were written after the backup that it follows.
     pub records: u64,
+}
+
+/// The result of a restore.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// The content of the backup, which the increments follow.
+    pub backup: Report,
+    /// The content of the increments.
+    pub increments: Vec<Increment>,
+    /// The content of the store that was made of it.
+    pub store: Report,
 }
 
 /// Files are no chain of backups. Not retryable with the same files.

@@ -28,7 +28,7 @@ use ring::digest::{Context, SHA256};
 
 use super::super::Revision;
 use super::super::load::Loaded;
-use super::super::record::{META_REVISION, Record};
+use super::super::record::{Damage, META_REVISION, Record};
 use super::format::{BackupError, MAGIC, OnRecord, ReadError, Summed};
 use super::{BackupFile, MaintenanceError, io};
 use crate::mvcc::prefix_end;
@@ -66,7 +66,7 @@ pub(super) struct Link {
     /// Number of records.
     pub(super) records: u64,
     pub(super) files: Vec<BackupFile>,
-    /// What a full backup contains.
+    /// The content of a full backup.
     pub(super) loaded: Option<Loaded>,
 }
 
@@ -162,7 +162,7 @@ fn read_full(
         seen.note(revision, &bytes);
         visit(revision, bytes)
     })?;
-    let present = seen.present(&loaded).map_err(ReadError::Damaged)?;
+    let present = seen.present(&loaded).map_err(|problem| ReadError::damaged_record(&problem))?;
     let (revision, records) = (loaded.current, loaded.records);
     Ok(Link { present, loaded: Some(loaded), ..Link::unfinished(revision, records) })
 }
@@ -227,11 +227,11 @@ impl Seen {
     }
 
     /// Returns the records of the keys that exist.
-    fn present(&self, loaded: &Loaded) -> Result<Present, String> {
+    fn present(&self, loaded: &Loaded) -> Result<Present, Damage> {
         let keys = loaded.index.present("", &prefix_end(""));
-        let checksum = |(key, revision): (_, Revision)| match self.checksums.get(&revision) {
+        let checksum = |(_, revision)| match self.checksums.get(&revision) {
             Some(checksum) => Ok((revision, *checksum)),
-            None => Err(format!("the record of {key:?} is missing")),
+            None => Err(Damage::Missing { first: revision, last: revision }),
         };
         keys.into_iter().map(checksum).collect()
     }

@@ -14,24 +14,13 @@ use std::path::{Path, PathBuf};
 use super::super::Revision;
 use super::super::load::Loaded;
 use super::super::record::{META_REVISION, Record};
-use super::chain::{self, Chain, Increment};
+use super::chain::{self, Chain, Restored};
 use super::format::read_backup;
 use super::increment::Link;
 use super::unpublished::UnpublishedLog;
-use super::{BackupFile, MaintenanceError, Report, damaged, report};
+use super::{BackupFile, MaintenanceError, damaged, report};
 use crate::moving_key::raised;
 use crate::mvcc::prefix_end;
-
-/// The result of a restore.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Restored {
-    /// The content of the backup, which the increments follow.
-    pub backup: Report,
-    /// The content of the increments.
-    pub increments: Vec<Increment>,
-    /// The content of the store that was made of it.
-    pub store: Report,
-}
 
 /// A backup that was read and verified as a whole, with the increments that follow it.
 pub struct Backup(Content);

@@ -12,9 +12,9 @@ use uuid::Uuid;
 
 use super::super::directory::{has_log, lock_to_read};
 use super::super::load::Loaded;
-use super::super::maintenance::{ClosedStore, MaintenanceError};
+use super::super::maintenance::{ClosedStore, MaintenanceError, reach_server};
 use super::super::record::{Kind, Record};
-use super::super::serving::{PATIENCE, Purpose, connect};
+use super::super::socket::{PATIENCE, Purpose};
 use super::super::state::{EngineState, Head, SharedEngine, Tail};
 use super::super::{OpenError, Revision};
 use super::moving_key;
@@ -230,7 +230,7 @@ impl Reached {
     /// Connects to the server, if there is one.
     async fn connect(directory: &Path) -> Result<Self, FollowedStoreError> {
         let path = directory.to_owned();
-        let connecting = tokio::task::spawn_blocking(move || connect(&path, Purpose::Follow));
+        let connecting = tokio::task::spawn_blocking(move || reach_server(&path, Purpose::Follow));
         let Ok(connected) = connecting.await else { return Ok(Self::Nobody) };
         let stream = match connected {
             Ok(None) | Err(MaintenanceError::Interrupted { .. }) => return Ok(Self::Nobody),
