@@ -184,8 +184,8 @@ impl EngineOpening<'_> {
                     Err(OpenError::Damaged { directory, reason: format!("it cannot be read: {panic}") })
                 });
                 let store = opened?;
-                if let Err(error) = store.accept_backups() {
-                    tracing::warn!(%error, "the store can be backed up only while the server is stopped");
+                if let Err(error) = store.serve_commands() {
+                    tracing::warn!(%error, "the store can be backed up and moved only while the server is stopped");
                 }
                 Ok(Engine::Embedded(store))
             }

@@ -59,8 +59,8 @@ Examples:
 
 const STORAGE_EXAMPLES: &str = "\
 A store is embedded:DIRECTORY, where DIRECTORY is that of --data-dir, or etcd=URL,… with the
-endpoints of an etcd. Stop the servers of a store before it is read; only a backup is made, and an
-etcd is moved with --follow, while servers use the store. Flags of the server are accepted too:
+endpoints of an etcd. Stop the servers of a store before it is read; only a backup is made, and a
+store is moved with --follow, while servers use the store. Flags of the server are accepted too:
 --etcd-cafile, --etcd-certfile and --etcd-keyfile for the TLS of etcd,
 --encryption-provider-config for a check.
 
@@ -72,6 +72,10 @@ Examples:
   apiserver storage migrate --follow --from=etcd=http://127.0.0.1:2379 --to=embedded:elsewhere &
   kill -USR1 $!
 
+  # From the embedded store of a server that goes on, on its machine and as its user
+  apiserver storage migrate --follow --from=embedded:apiserver-data --to=etcd=http://127.0.0.1:2379 &
+  kill -USR1 $!
+
   # By way of a file
   apiserver storage export --from=etcd=http://127.0.0.1:2379 store.jsonl
   apiserver storage import --to=embedded:elsewhere store.jsonl
@@ -79,6 +83,16 @@ Examples:
   # Read and decode everything
   apiserver --encryption-provider-config=encryption.yaml \\
             storage check --from=embedded:apiserver-data";
+
+const BACKUP_EXAMPLES: &str = "\
+Examples:
+  # Everything on Sunday, and then what has changed since the day before
+  apiserver storage backup sunday.backup
+  apiserver storage backup --since=sunday.backup monday.backup
+  apiserver storage backup --since=monday.backup tuesday.backup
+
+  # The state of Tuesday
+  apiserver storage restore sunday.backup monday.backup tuesday.backup --data-dir=elsewhere";
 
 const COMPLETION_EXAMPLES: &str = "\
 Examples:
@@ -144,9 +158,18 @@ pub enum StorageCommand {
     /// Writes a consistent copy of the embedded store in the data directory to a file, together with the keys and
     /// certificates of the server (in `pki`, or --cert-dir). A server that uses the store serves on. Keep the file as secret
     /// as the data directory
+    ///
+    /// With --since, an increment is written: what has changed since an earlier backup. Objects of an etcd are saved with
+    /// `etcdctl snapshot save`
+    #[command(after_long_help = BACKUP_EXAMPLES)]
     Backup {
         /// File to write; replaced if it exists
         file: PathBuf,
+
+        /// Write only what has changed since an earlier backup of this store, full or an increment itself. It is read, and
+        /// the whole store is; a restore needs it and all that it follows
+        #[arg(long, value_name = "PREVIOUS")]
+        since: Option<PathBuf>,
 
         /// Leave out the keys and certificates: a server restored from it makes new ones, and refuses present kubeconfigs
         /// and tokens
@@ -156,6 +179,7 @@ pub enum StorageCommand {
     /// Creates an embedded store from a backup, and restores the keys and certificates; the data directory must not
     /// contain a store. Keys that are there already stay. Watches that began before the restore end with 410 Expired,
     /// after which clients list again
+    #[command(after_long_help = BACKUP_EXAMPLES)]
     Restore {
         /// Number added to the revision of the backup: more than the writes after it, which clients may have seen, and
         /// greater than before if the same backup is restored once more. The history begins there. 0 keeps revision and
@@ -163,8 +187,11 @@ pub enum StorageCommand {
         #[arg(long, value_name = "COUNT", default_value_t = 1_000_000_000)]
         bump_revision: u64,
 
-        /// Backup to read
+        /// Full backup to read
         file: PathBuf,
+
+        /// Increments that follow it (`backup --since`), in their order, up to the state to restore. That has no history
+        increments: Vec<PathBuf>,
     },
     /// Writes the objects of a store to a file of JSON lines, as they are stored: encrypted values stay encrypted. Keep
     /// it as secret as the store
@@ -236,7 +263,7 @@ pub struct ImportArguments {
 /// A move while servers go on.
 #[derive(Args, Clone, Debug)]
 pub struct FollowArguments {
-    /// Copy an etcd while its servers go on, and then follow their writes until SIGUSR1 ends the move: stop the servers
+    /// Copy a store while its servers go on, and then follow their writes until SIGUSR1 ends the move: stop the servers
     /// first
     #[arg(long, conflicts_with = "bump_revision")]
     pub follow: bool,

@@ -81,9 +81,9 @@ pub(crate) enum CommandError {
     Follow { source: TransferError, hint: &'static str },
     #[cfg(feature = "embedded")]
     #[error(
-        "--follow moves an etcd: an embedded store is read by its server only. Stop the server and leave --follow out"
+        "only the embedded store is backed up: leave --etcd-servers out, or save an etcd with `etcdctl snapshot save`"
     )]
-    FollowsEmbedded,
+    BacksUpEtcd,
     #[cfg(feature = "embedded")]
     #[error("damaged:\n{}", .0.join("\n"))]
     Damaged(Vec<String>),

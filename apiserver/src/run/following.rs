@@ -1,4 +1,4 @@
-//! `apiserver storage migrate --follow`: the way of an etcd's objects into another store while servers write.
+//! `apiserver storage migrate --follow`: the way of a store's objects into another one while servers write.
 
 #[cfg(feature = "etcd3")]
 use std::io::Write as _;
@@ -6,11 +6,13 @@ use std::io::Write as _;
 use std::time::Instant;
 
 #[cfg(feature = "etcd3")]
+use registry_core::storage::embedded::moving::{FollowedStore, FollowedStoreError};
+#[cfg(feature = "etcd3")]
 use registry_core::storage::etcd3::moving::EtcdMoveError;
 use registry_core::storage::moving_key::Earlier;
 #[cfg(feature = "etcd3")]
 use registry_core::storage::transfer::{
-    self, Control, Destination, FollowEvent, Moved, Position, TransferError,
+    self, Control, Destination, FollowEvent, FollowSource, Moved, Position, TransferError,
 };
 #[cfg(feature = "etcd3")]
 use tokio::signal::unix::{SignalKind, signal};
@@ -25,7 +27,9 @@ use crate::storage::EngineError;
 
 use super::error::CommandError;
 #[cfg(feature = "etcd3")]
-use super::moving::{PROGRESS_PERIOD, connect, destination, runtime, stage_text, summary, with_slash};
+use super::moving::{
+    PROGRESS_PERIOD, connect, destination, runtime, stage_text, store_in, summary, with_slash,
+};
 
 /// Number of revisions up to which a destination has caught up: they are written in a fraction of a second.
 #[cfg(feature = "etcd3")]
@@ -47,10 +51,10 @@ pub(super) fn earlier(following: &FollowArguments, arguments: &ImportArguments) 
     })
 }
 
-/// Writes the objects of an etcd to another store while servers go on, until SIGUSR1 ends it, and reports the result.
+/// Writes the objects of a store to another one while servers go on, until SIGUSR1 ends it, and reports the result.
 ///
 /// # Errors
-/// Fails if the source is no etcd, if a store cannot be read or written, or if the source is written at the end.
+/// Fails if a store cannot be read or written, if no server uses an embedded source, or if the source is written at the end.
 #[cfg(feature = "etcd3")]
 pub(super) fn migrate_online(
     (from, to): (&StoreLocation, &StoreLocation),
@@ -58,11 +62,16 @@ pub(super) fn migrate_online(
     earlier: Earlier,
     options: &Options,
 ) -> Result<(), CommandError> {
-    let StoreLocation::Etcd(servers) = from else { return Err(CommandError::FollowsEmbedded) };
     let prefix = with_slash(prefix, options);
     let moved = runtime()?.block_on(async {
         let finish = end_signal()?;
-        let source = connect(servers, options).await?;
+        let source = match from {
+            StoreLocation::Etcd(servers) => FollowSource::Etcd(connect(servers, options).await?),
+            StoreLocation::Embedded(directory) => {
+                let followed = FollowedStore::connect(&store_in(directory), finish.clone()).await;
+                FollowSource::Embedded(followed.map_err(TransferError::from)?)
+            }
+        };
         let to = destination(to, options).await?;
         let mut printer = ProgressPrinter::new();
         let mut report_event = |event| printer.print(event);
@@ -75,15 +84,12 @@ pub(super) fn migrate_online(
 
 #[cfg(not(feature = "etcd3"))]
 pub(super) fn migrate_online(
-    (from, _): (&StoreLocation, &StoreLocation),
+    _: (&StoreLocation, &StoreLocation),
     _: Option<&str>,
     _: Earlier,
     _: &Options,
 ) -> Result<(), CommandError> {
-    match from {
-        StoreLocation::Embedded(_) => Err(CommandError::FollowsEmbedded),
-        StoreLocation::Etcd(_) => Err(ServerError::from(EngineError::NotBuilt("etcd3")).into()),
-    }
+    Err(ServerError::from(EngineError::NotBuilt("etcd3")).into())
 }
 
 /// Returns what becomes true at the signal that ends the move.
@@ -113,6 +119,7 @@ fn report(to: &StoreLocation, moved: &Moved) -> String {
 fn interrupted(error: TransferError, to: &Destination) -> CommandError {
     let is_kept = match &error {
         TransferError::Etcd(error) => matches!(error, EtcdMoveError::Engine(_) | EtcdMoveError::Compacted),
+        TransferError::Followed(error) => !matches!(error, FollowedStoreError::NotServed { .. }),
         TransferError::Unequal { .. } | TransferError::SourceWritten { .. } => true,
         _ => false,
     };
@@ -144,6 +151,12 @@ impl ProgressPrinter {
                 Some(text.to_owned())
             }
             FollowEvent::Following(position) => self.position(&position),
+            FollowEvent::Unserved => {
+                let process = std::process::id();
+                Some(format!(
+                    "the server of the source has ended: end the move with `kill -USR1 {process}`, or start it again"
+                ))
+            }
             FollowEvent::Finishing => {
                 Some("the last writes are read, and both stores are compared".to_owned())
             }

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use registry_core::durable_file;
 use registry_core::registry::StorageMap;
-use registry_core::storage::embedded::maintenance::{self, Backup, BackupFile, Source};
+use registry_core::storage::embedded::maintenance::{self, Backup, BackupFile, Increment, Source};
 
-use crate::options::{Options, StorageCommand, StoreLocation};
+use crate::options::{Options, StorageBackend, StorageCommand, StoreLocation};
 
 use super::checking::{check, summary};
 use super::error::CommandError;
@@ -47,21 +47,39 @@ pub(super) fn maintain(
                 None => migrate(from, to, prefix, arguments, options),
             };
         }
-        StorageCommand::Backup { file, without_keys } => {
+        StorageCommand::Backup { file, since, without_keys } => {
+            if options.storage.backend() == StorageBackend::Etcd3 {
+                return Err(CommandError::BacksUpEtcd);
+            }
             let files = if *without_keys { Vec::new() } else { keys_in(&keys)? };
-            let report = maintenance::backup_with_files(Source::Directory(&directory), file, &files)?;
-            let note = format!("{}: {} files of keys and certificates\n", keys.display(), files.len());
-            summary(&directory, &report) + &note
+            let source = Source::Directory(&directory);
+            let saved = match since {
+                Some(previous) => {
+                    let (report, increment) = maintenance::backup_since(source, previous, file, &files)?;
+                    summary(&directory, &report) + &increment_summary(file, &increment)
+                }
+                None => summary(&directory, &maintenance::backup_with_files(source, file, &files)?),
+            };
+            saved + &format!("{}: {} files of keys and certificates\n", keys.display(), files.len())
         }
-        StorageCommand::Restore { file, bump_revision } => {
-            let backup = Backup::read(file)?;
+        StorageCommand::Restore { file, increments, bump_revision } => {
+            let backup = Backup::read(file, increments)?;
             maintenance::check_restore(&directory)?;
             let note = restore_keys(backup.files(), &keys)?;
             let restored = backup.restore(&directory, *bump_revision)?;
-            summary(file, &restored.backup) + &summary(&directory, &restored.store) + &note + "\n"
+            let mut lines = summary(file, &restored.backup);
+            for (file, increment) in increments.iter().zip(&restored.increments) {
+                lines += &increment_summary(file, increment);
+            }
+            lines + &summary(&directory, &restored.store) + &note + "\n"
         }
     };
     super::print(lines)
+}
+
+fn increment_summary(file: &Path, increment: &Increment) -> String {
+    let Increment { records, keys, revision } = increment;
+    format!("{}: {records} new records of {keys} keys, revision {revision}\n", file.display())
 }
 
 /// Returns the keys and certificates in a directory, sorted by name; none if it does not exist.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, ListParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, PostParams};
 use registry_core::storage::embedded::maintenance::{BackupFile, Source, backup_with_files};
 use tempfile::TempDir;
 
@@ -67,6 +67,59 @@ async fn a_killed_servers_store_is_checked_saved_and_served_elsewhere() {
     assert!(!refused.ended().await.success(), "a damaged store is not served");
     let log = std::fs::read_to_string(&refused.log).unwrap();
     assert!(log.contains("apiserver storage restore"), "and what to do is said: {log}");
+}
+
+/// Increments are written while the server runs and when it was killed; the state of each can be restored, with the keys.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_chain_of_backups_is_restored_to_each_of_its_states() {
+    let home = TempDir::new().unwrap();
+    let path = |name: &str| home.path().join(name);
+    let file = |name: &str| path(name).to_str().unwrap().to_owned();
+    let [sunday, monday, tuesday] = ["sunday", "monday", "tuesday"].map(file);
+    let directory = path("data");
+    let process = Process::start(&directory);
+    let maps = process.config_maps().await;
+    let create = async |name: &str| {
+        maps.create(&PostParams::default(), &config_map(name, "1")).await.unwrap();
+    };
+    create("kept").await;
+    create("changed").await;
+    create("removed").await;
+    succeeds(&directory, &["backup", &sunday]);
+    let mut changed = maps.get("changed").await.unwrap();
+    changed.data = config_map("changed", "2").data;
+    maps.replace("changed", &PostParams::default(), &changed).await.unwrap();
+    maps.delete("removed", &DeleteParams::default()).await.unwrap();
+    let said = succeeds(&directory, &["backup", "--since", &sunday, &monday]);
+    assert!(said.contains("monday: ") && said.contains(" new records of "), "{said}");
+    create("late").await;
+    let listed = maps.list(&ListParams::default()).await.unwrap();
+    process.kill();
+    succeeds(&directory, &["backup", "--since", &monday, &tuesday]);
+    let sizes: Vec<u64> = [&sunday, &monday].map(|file| Path::new(file).metadata().unwrap().len()).into();
+    assert!(sizes[1] < sizes[0] / 2, "{sizes:?}");
+
+    let said = fails(&path("restored"), &["restore", &sunday, &tuesday]);
+    assert!(said.contains("does not follow") && said.contains("the backup \"monday\""), "{said}");
+    assert!(!path("restored").exists());
+    succeeds(&path("two"), &["restore", &sunday, &monday]);
+    let said = succeeds(&path("three"), &["restore", &sunday, &monday, &tuesday]);
+    assert!(said.contains("tuesday: ") && said.contains("pki: 13 files of keys"), "{said}");
+    let process = Process::start(&path("two"));
+    let two = process.config_maps().await;
+    assert_eq!(two.get("changed").await.unwrap().data, changed.data);
+    assert!(two.get_opt("removed").await.unwrap().is_none() && two.get_opt("late").await.unwrap().is_none());
+    process.kill();
+    let process = Process::start(&path("three"));
+    let again = process.config_maps().await.list(&ListParams::default()).await.unwrap();
+    assert_eq!(again.items, listed.items);
+    process.kill();
+
+    let mut etcd = Command::new(env!("CARGO_BIN_EXE_apiserver"));
+    let refused =
+        etcd.args(["--etcd-servers=http://127.0.0.1:1", "storage", "backup", &sunday]).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("etcdctl snapshot save"), "{said}");
 }
 
 async fn lists(kubeconfig: &Path) -> bool {

@@ -1,4 +1,4 @@
-//! The move of an etcd's objects to another store while the server writes and clients watch.
+//! The move of a store's objects to another one while the server writes and clients watch.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -27,7 +27,7 @@ struct Migration {
 impl Migration {
     fn start(from: &str, to: &str, flags: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_apiserver"));
-        let stores = [format!("--from=etcd={from}"), format!("--to={to}")];
+        let stores = [format!("--from={from}"), format!("--to={to}")];
         command.args(["storage", "migrate", "--follow"]).args(stores).args(flags);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap());
@@ -84,33 +84,45 @@ async fn write_on(maps: Api<ConfigMap>, stop: Arc<AtomicBool>) -> Vec<String> {
 }
 
 fn serve(home: &Path, etcd: Option<&str>, port: Option<u16>) -> Process {
+    serve_in(&home.join("data"), home, etcd, port)
+}
+
+fn serve_in(directory: &Path, home: &Path, etcd: Option<&str>, port: Option<u16>) -> Process {
     let mut flags = Vec::new();
     flags.extend(etcd.map(|url| format!("--etcd-servers={url}")));
     flags.extend(port.map(|port| format!("--secure-port={port}")));
     let certificates = format!("--cert-dir={}", home.join("pki").display());
     flags.push(certificates);
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    Process::start_with(&home.join("data"), &flags)
+    Process::start_with(directory, &flags)
 }
 
 /// The server is stopped for the end of the move only. A reflector goes on by itself, an older version is answered with 410, and
-/// everything that was acknowledged is there. The way back is into a directory.
+/// everything that was acknowledged is there. The way back is into a directory, and from there into another one.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_store_moves_under_writes_and_clients_go_on() {
     let home = TempDir::new().unwrap();
     let (first, second) = (Etcd::start().await.unwrap(), Etcd::start().await.unwrap());
     let urls = [&first, &second].map(|etcd| etcd.options().endpoints[0].clone());
+    let stores = [&first, &second].map(|etcd| format!("etcd={}", etcd.options().endpoints[0]));
     let mut process = serve(home.path(), Some(&urls[0]), None);
     let port = process.port();
     let maps = process.config_maps().await;
     let (reader, _reflecting) = reflect(&maps);
-    let directory = format!("embedded:{}", home.path().join("data").display());
-    let ways = [(&urls[0], format!("etcd={}", urls[1]), Some(urls[1].as_str())), (&urls[1], directory, None)];
+    let data = home.path().join("data");
+    let directory = format!("embedded:{}", data.display());
+    let elsewhere = home.path().join("elsewhere");
+    let to_elsewhere = format!("embedded:{}", elsewhere.display());
+    let ways = [
+        (&stores[0], &stores[1], data.clone(), Some(urls[1].as_str())),
+        (&stores[1], &directory, data, None),
+        (&directory, &to_elsewhere, elsewhere, None),
+    ];
     let mut all = Vec::new();
-    for (from, to, etcd) in ways {
+    for (from, to, directory, etcd) in ways {
         let stop = Arc::new(AtomicBool::new(false));
         let writer = tokio::spawn(write_on(maps.clone(), stop.clone()));
-        let mut migration = Migration::start(from, &to, &[]);
+        let mut migration = Migration::start(from, to, &[]);
         tokio::task::block_in_place(|| migration.caught_up());
         tokio::time::sleep(Duration::from_secs(1)).await;
         stop.store(true, Ordering::Relaxed);
@@ -123,7 +135,7 @@ async fn a_store_moves_under_writes_and_clients_go_on() {
         process.kill();
         let (succeeded, told) = tokio::task::block_in_place(|| migration.end());
         assert!(succeeded && told.contains("read back\nstart the new servers with --"), "{told}");
-        process = serve(home.path(), etcd, Some(port));
+        process = serve_in(&directory, home.path(), etcd, Some(port));
         process.ready("moved").await;
         println!("not served for {:?}: {told}", stopped.elapsed());
 
@@ -158,32 +170,69 @@ async fn a_store_moves_under_writes_and_clients_go_on() {
 
 /// A move that ends while the server still writes fails, and is resumed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_killed_move_is_resumed_and_an_embedded_source_is_refused() {
+async fn a_killed_move_is_resumed() {
     let home = TempDir::new().unwrap();
     let (first, second) = (Etcd::start().await.unwrap(), Etcd::start().await.unwrap());
     let urls = [&first, &second].map(|etcd| etcd.options().endpoints[0].clone());
     let to = format!("etcd={}", urls[1]);
+    let from = format!("etcd={}", urls[0]);
     let process = serve(home.path(), Some(&urls[0]), None);
-    let maps = process.config_maps().await;
-    let mut migration = Migration::start(&urls[0], &to, &[]);
+    let mut migration = Migration::start(&from, &to, &[]);
     tokio::task::block_in_place(|| migration.caught_up());
     drop(migration);
-    maps.create(&PostParams::default(), &config_map("meanwhile", "1")).await.unwrap();
-    process.kill();
-    let (succeeded, told) = tokio::task::block_in_place(|| Migration::start(&urls[0], &to, &[]).wait());
-    assert!(!succeeded && told.contains("--resume"), "{told}");
-    let mut migration = Migration::start(&urls[0], &to, &["--resume"]);
-    tokio::task::block_in_place(|| migration.caught_up());
-    let (succeeded, told) = tokio::task::block_in_place(|| migration.end());
-    assert!(succeeded, "{told}");
+    resumes(process, &from, &to).await;
     let process = serve(home.path(), Some(&urls[1]), None);
     process.config_maps().await.get("meanwhile").await.unwrap();
     process.kill();
+}
 
-    let mut command = Command::new(env!("CARGO_BIN_EXE_apiserver"));
-    let refused =
-        command.args(["storage", "migrate", "--follow", "--from=embedded:x", &format!("--to={to}")]);
-    let refused = refused.output().unwrap();
-    let told = String::from_utf8(refused.stderr).unwrap();
-    assert!(!refused.status.success() && told.contains("leave --follow out"), "{told}");
+/// The server is killed too while it is followed, and comes back.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_embedded_store_moves_into_an_etcd_although_move_and_server_are_killed() {
+    let home = TempDir::new().unwrap();
+    let etcd = Etcd::start().await.unwrap();
+    let url = etcd.options().endpoints[0].clone();
+    let (from, to) = (format!("embedded:{}", home.path().join("data").display()), format!("etcd={url}"));
+    let said = refused(&from, &to);
+    assert!(said.contains("there is no store"), "{said}");
+    let process = serve(home.path(), None, None);
+    process.ready("first").await;
+    process.kill();
+    let said = refused(&from, &to);
+    assert!(said.contains("leave --follow out"), "{said}");
+
+    let process = serve(home.path(), None, None);
+    let mut migration = Migration::start(&from, &to, &[]);
+    tokio::task::block_in_place(|| migration.caught_up());
+    process.kill();
+    let process = serve(home.path(), None, None);
+    let map = config_map("after-the-kill", "1");
+    process.config_maps().await.create(&PostParams::default(), &map).await.unwrap();
+    drop(migration);
+    resumes(process, &from, &to).await;
+    let process = serve_in(&home.path().join("other"), home.path(), Some(&url), None);
+    let maps = process.config_maps().await;
+    maps.get("after-the-kill").await.unwrap();
+    maps.get("meanwhile").await.unwrap();
+    process.kill();
+}
+
+/// Goes on with a move that was killed, and stops the server meanwhile.
+async fn resumes(process: Process, from: &str, to: &str) {
+    let said = refused(from, to);
+    assert!(said.contains("--resume"), "{said}");
+    let mut migration = Migration::start(from, to, &["--resume"]);
+    tokio::task::block_in_place(|| migration.caught_up());
+    let maps = process.config_maps().await;
+    maps.create(&PostParams::default(), &config_map("meanwhile", "1")).await.unwrap();
+    process.kill();
+    let (succeeded, told) = tokio::task::block_in_place(|| migration.end());
+    assert!(succeeded, "{told}");
+}
+
+/// Returns the error of a move that does not begin.
+fn refused(from: &str, to: &str) -> String {
+    let (succeeded, told) = tokio::task::block_in_place(|| Migration::start(from, to, &[]).wait());
+    assert!(!succeeded, "{told}");
+    told
 }

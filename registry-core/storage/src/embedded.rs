@@ -8,8 +8,10 @@
 //!
 //! | module | contents |
 //! |---|---|
+//! | `serving` | the store of a running server, for commands: backups and moves |
 //! | [`moving`] | the keys of a store for another one, and a new store of such keys |
 //! | [`maintenance`] | check, backup, restore |
+//! | `socket` | the way of a command to the server of a store |
 //! | `load` | rebuilds the state from records, detects damage |
 //! | `writer` | the single writer thread: group commit, expiry, compaction, recovery |
 //! | `watcher` | a watch's cursor |
@@ -33,7 +35,9 @@ pub mod maintenance;
 pub mod moving;
 mod options;
 mod record;
+mod serving;
 mod snapshot;
+mod socket;
 mod state;
 mod watcher;
 mod writer;
@@ -60,8 +64,8 @@ use self::log::fjall::{FjallLog, NewFjallLog};
 use self::log::memory::MemoryLog;
 use self::log::{Commit, Log};
 use self::log_error::LogError;
-use self::maintenance::BackupService;
 pub use self::options::{AutoCompaction, EmbeddedOptions};
+use self::serving::StoreService;
 pub use self::snapshot::Snapshot;
 use self::state::{EngineState, Head, SharedEngine, Tail, expires_at_seconds};
 use self::writer::{Action, Queue, Request, Write};
@@ -156,7 +160,7 @@ pub struct Embedded {
     options: EmbeddedOptions,
     writer: Mutex<Option<JoinHandle<()>>>,
     lock: Mutex<Option<DirectoryLock>>,
-    backups: Mutex<Option<BackupService>>,
+    commands: Mutex<Option<StoreService>>,
 }
 
 // === impl OpenError ===
@@ -259,8 +263,8 @@ impl Embedded {
         let writer = Mutex::new(Some(writer));
         let lock = Mutex::new(lock);
         let ranges = Arc::new(Semaphore::new(RANGES_AT_ONCE));
-        let backups = Mutex::default();
-        Ok(Arc::new(Self { shared, queue, ranges, options, writer, lock, backups }))
+        let commands = Mutex::default();
+        Ok(Arc::new(Self { shared, queue, ranges, options, writer, lock, commands }))
     }
 
     /// Finishes the queued requests, ends all watches, closes the log and releases the directory. Later calls fail
@@ -272,13 +276,13 @@ impl Embedded {
         let _ = tokio::task::spawn_blocking(move || store.close_blocking()).await;
     }
 
-    /// Lets other processes of the same user back the store up while it is in use, by [`maintenance::backup`], until it is
-    /// closed. Must be called within a Tokio runtime.
+    /// Lets commands of the same user back the store up while it is in use, by [`maintenance::backup`], or follow it, by
+    /// [`moving::FollowedStore`], until it is closed. Must be called within a Tokio runtime.
     ///
     /// # Errors
     /// Fails if the directory does not admit a socket: its path is longer than about 90 bytes, for example.
-    pub fn accept_backups(self: &Arc<Self>) -> std::io::Result<()> {
-        *self.backups.lock() = Some(BackupService::start(self)?);
+    pub fn serve_commands(self: &Arc<Self>) -> std::io::Result<()> {
+        *self.commands.lock() = Some(StoreService::start(self)?);
         Ok(())
     }
 
@@ -316,7 +320,7 @@ impl Embedded {
     }
 
     fn close_blocking(&self) {
-        drop(self.backups.lock().take());
+        drop(self.commands.lock().take());
         let thread = self.writer.lock().take();
         if let Some(thread) = thread {
             self.queue.close();

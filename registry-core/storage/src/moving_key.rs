@@ -23,6 +23,41 @@ pub struct MovingKey {
     pub expires_at_seconds: Option<u64>,
 }
 
+/// Changes of whole revisions, in order.
+#[derive(Debug)]
+pub struct FollowedChanges {
+    /// All changes up to this revision have been returned, with these.
+    pub revision: Revision,
+    /// The changes; there may be none.
+    pub changes: Vec<FollowedChange>,
+}
+
+/// A change of a key.
+#[derive(Clone, Debug)]
+pub enum FollowedChange {
+    /// It was written.
+    Put(MovingKey),
+    /// It was deleted, or its time has ended.
+    Delete {
+        /// The key.
+        key: String,
+        /// The revision of the deletion.
+        revision: Revision,
+    },
+}
+
+/// The keys of a source at one revision.
+pub trait KeyPages: Send {
+    /// The source cannot be read.
+    type Error;
+
+    /// Returns the next keys, in order; none at the end.
+    ///
+    /// # Errors
+    /// Fails if the source does, or has compacted the revision.
+    fn next_page(&mut self) -> impl Future<Output = Result<Vec<MovingKey>, Self::Error>> + Send;
+}
+
 /// The way in which an import meets one that has not finished.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Earlier {
@@ -76,6 +111,34 @@ impl MovingKey {
     /// Returns the size of key and value, in bytes.
     pub fn size_bytes(&self) -> usize {
         self.key.len() + self.value.len()
+    }
+}
+
+// === impl FollowedChange ===
+
+impl FollowedChange {
+    /// Returns the key.
+    pub fn key(&self) -> &str {
+        match self {
+            Self::Put(put) => &put.key,
+            Self::Delete { key, .. } => key,
+        }
+    }
+
+    /// Returns the size of key and value, in bytes.
+    pub fn size_bytes(&self) -> usize {
+        match self {
+            Self::Put(put) => put.size_bytes(),
+            Self::Delete { key, .. } => key.len(),
+        }
+    }
+
+    /// Returns the revision.
+    pub fn revision(&self) -> Revision {
+        match self {
+            Self::Put(put) => put.mod_revision,
+            Self::Delete { revision, .. } => *revision,
+        }
     }
 }
 

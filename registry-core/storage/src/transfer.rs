@@ -1,10 +1,10 @@
 //! Moves the keys of a store into another one, or into a file and back, byte for byte: for operators, while no server uses
-//! either store. An etcd can be moved while servers use it ([`follow()`]).
+//! either store. A store can be moved while servers use it ([`follow()`]).
 //!
 //! | part | purpose |
 //! |---|---|
 //! | `export` | the file: JSON lines with a checksum |
-//! | `follow` | moves the keys of an etcd while its servers go on |
+//! | `follow` | moves the keys of a store while its servers go on |
 //! | `source` | where keys come from: an embedded store, an etcd, a file |
 //!
 //! A source is read twice: at first as a whole, so that a damaged one is refused before anything is written, and then while its
@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use crate::Revision;
 use crate::embedded::maintenance::{MaintenanceError, check_restore};
-use crate::embedded::moving::{NewStore, Renumbering};
+use crate::embedded::moving::{FollowedStoreError, NewStore, Renumbering};
 #[cfg(feature = "etcd3")]
 use crate::etcd3::{
     Etcd3,
@@ -45,7 +45,7 @@ mod source;
 
 pub use export::{ExportError, ExportedFrom};
 #[cfg(feature = "etcd3")]
-pub use follow::{Control, FollowEvent, Position, follow};
+pub use follow::{Control, FollowEvent, FollowSource, Position, follow};
 pub use source::Source;
 
 /// The store that keys are moved into. It must be empty.
@@ -101,6 +101,9 @@ pub enum TransferError {
     #[cfg(feature = "etcd3")]
     #[error(transparent)]
     Etcd(#[from] EtcdMoveError),
+    /// An embedded store that is followed. Retryable as [`FollowedStoreError`] says.
+    #[error(transparent)]
+    Followed(#[from] FollowedStoreError),
     /// The file. Retryable as [`ExportError`] says.
     #[error(transparent)]
     Export(#[from] ExportError),
@@ -144,6 +147,12 @@ pub enum TransferError {
 // === impl TransferError ===
 
 impl TransferError {
+    /// Whether the history of the source was compacted before it was read.
+    #[cfg(feature = "etcd3")]
+    fn is_compacted(&self) -> bool {
+        matches!(self, Self::Etcd(EtcdMoveError::Compacted) | Self::Followed(FollowedStoreError::Compacted))
+    }
+
     /// Whether an etcd does not answer now.
     #[cfg(feature = "etcd3")]
     fn is_transient(&self) -> bool {

@@ -83,7 +83,10 @@ async fn a_restore_that_raises_nothing_brings_the_history_back() {
 
     for file in [&cold, &warm] {
         let restored = restore(file, &copy, 0).unwrap();
-        assert_eq!(restored, Restored { backup: report.clone(), store: report.clone() });
+        assert_eq!(
+            restored,
+            Restored { backup: report.clone(), increments: Vec::new(), store: report.clone() }
+        );
         assert_eq!(check(&copy).unwrap().problems, [""; 0]);
         let store = Embedded::open(options(&copy)).unwrap();
         let all = everything(&store).await;
@@ -104,7 +107,7 @@ async fn a_store_in_use_is_backed_up_while_it_is_written() {
     let file = home.path().join("file.backup");
     fill(&original).await;
     // A server that was killed leaves its socket behind.
-    drop(UnixListener::bind(original.join("backup.sock")).unwrap());
+    drop(UnixListener::bind(original.join("store.sock")).unwrap());
     let store = Embedded::open(options(&original)).unwrap();
     let save = || {
         let (original, file) = (original.clone(), file.clone());
@@ -112,8 +115,8 @@ async fn a_store_in_use_is_backed_up_while_it_is_written() {
     };
     let refused = save().await.unwrap();
     assert!(matches!(refused, Err(MaintenanceError::Open(OpenError::Locked { .. }))), "{refused:?}");
-    store.accept_backups().unwrap();
-    assert_eq!(fs::metadata(original.join("backup.sock")).unwrap().mode() & 0o777, 0o600);
+    store.serve_commands().unwrap();
+    assert_eq!(fs::metadata(original.join("store.sock")).unwrap().mode() & 0o777, 0o600);
 
     let writer = tokio::spawn({
         let store = store.clone();
@@ -142,7 +145,7 @@ async fn a_store_in_use_is_backed_up_while_it_is_written() {
     }
     store.close().await;
     assert!(writer.await.unwrap() > 0);
-    assert!(!original.join("backup.sock").exists());
+    assert!(!original.join("store.sock").exists());
     assert_eq!(save().await.unwrap().unwrap(), check(&original).unwrap());
 }
 
@@ -154,20 +157,21 @@ async fn a_server_that_ends_during_a_backup_leaves_the_one_before() {
     fill(&original).await;
     backup(Source::Directory(&original), &file).unwrap();
     let whole = fs::read(&file).unwrap();
+    let greeted = [&b"ORLOPST1"[..], &whole].concat();
     let _used = DirectoryLock::acquire(&original).unwrap();
-    for length in [0, 7, 8, 30, whole.len() / 2, whole.len() - 1] {
-        let socket = original.join("backup.sock");
+    for length in [0, 7, 8, 15, 16, 40, whole.len() / 2, greeted.len() - 1] {
+        let socket = original.join("store.sock");
         let server = UnixListener::bind(&socket).unwrap();
-        let sent = whole[..length].to_vec();
+        let sent = greeted[..length].to_vec();
         let sending = std::thread::spawn(move || server.accept().unwrap().0.write_all(&sent).unwrap());
         let refused = backup(Source::Directory(&original), &file);
         assert!(matches!(refused, Err(MaintenanceError::Interrupted { .. })), "{length}: {refused:?}");
         sending.join().unwrap();
         fs::remove_file(&socket).unwrap();
     }
-    let mut damaged = whole.clone();
+    let mut damaged = greeted.clone();
     damaged[whole.len() / 2] ^= 1;
-    let socket = original.join("backup.sock");
+    let socket = original.join("store.sock");
     let server = UnixListener::bind(&socket).unwrap();
     // The reader may end before everything is written.
     let sending = std::thread::spawn(move || drop(server.accept().unwrap().0.write_all(&damaged)));

@@ -19,9 +19,15 @@ use registry_storage::etcd3::moving::refuse_unfinished_import;
 use registry_storage::moving_key::Earlier;
 use registry_storage::mvcc::{Committed, Mvcc, MvccError, RangeRequest};
 use registry_storage::testing::etcd::Etcd;
-use registry_storage::transfer::{Control, Destination, FollowEvent, Moved, Stage, TransferError, follow};
+use registry_storage::transfer::{
+    Control, Destination, FollowEvent, FollowSource, Moved, Stage, TransferError, follow,
+};
 use tempfile::TempDir;
 use tokio::sync::watch;
+
+mod follow_embedded {
+    mod moves;
+}
 
 const PREFIX: &str = "/registry/";
 const SECRET: &[u8] = b"k8s:enc:aesgcm:v1:k:\x00\xff\n";
@@ -55,10 +61,21 @@ impl Running {
         world: &World,
         to: Destination,
         earlier: Earlier,
+        hook: impl FnMut(FollowEvent) + Send + 'static,
+    ) -> Self {
+        let source = FollowSource::Etcd(world.from.clone());
+        let (finish, finished) = watch::channel(false);
+        Self::start_with(source, (finish, finished), to, earlier, hook)
+    }
+
+    /// Begins a move of a source that knows when it is to be finished.
+    fn start_with(
+        source: FollowSource,
+        (finish, finished): (watch::Sender<bool>, watch::Receiver<bool>),
+        to: Destination,
+        earlier: Earlier,
         mut hook: impl FnMut(FollowEvent) + Send + 'static,
     ) -> Self {
-        let source = world.from.clone();
-        let (finish, finished) = watch::channel(false);
         let (sender, news) = watch::channel(Vec::new());
         let task = tokio::spawn(async move {
             let mut report = |told: FollowEvent| {

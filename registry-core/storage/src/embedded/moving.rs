@@ -3,6 +3,12 @@
 //! A new store has no history: its compaction revision is its newest one. Watches that begin before it end with
 //! [`MvccError::Compacted`](crate::mvcc::MvccError::Compacted), as after every compaction. Its keys keep the revisions that they
 //! had, so that conditional writes of clients that know them succeed, and those of other clients do not.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `followed` | a store whose server goes on while its keys are moved |
+//! | `following` | a new store that is kept in step with another one |
+//! | `questions` | what a move asks a server about its store |
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -18,8 +24,11 @@ use super::{OpenError, Revision};
 use crate::moving_key::{MovingKey, Tally};
 use crate::mvcc::prefix_end;
 
+mod followed;
 mod following;
+pub(super) mod questions;
 
+pub use followed::{FollowedStore, FollowedStoreError, StoreFollower, StorePages};
 pub use following::FollowingStore;
 
 /// Number of keys of a page.
@@ -134,13 +143,17 @@ impl StoreReader {
         let missing = || damaged(&self.directory, format!("the record of revision {revision} is missing"));
         let record = Record::decode(revision, &bytes.ok_or_else(missing)?)
             .map_err(|problem| damaged(&self.directory, problem.to_string()))?;
-        Ok(MovingKey {
-            key: record.key,
-            value: record.value,
-            create_revision: record.create_revision,
-            mod_revision: revision,
-            expires_at_seconds: Some(record.expires_at_seconds).filter(|seconds| *seconds != 0),
-        })
+        Ok(moving_key(record))
+    }
+}
+
+fn moving_key(record: Record<String>) -> MovingKey {
+    MovingKey {
+        key: record.key,
+        value: record.value,
+        create_revision: record.create_revision,
+        mod_revision: record.revision,
+        expires_at_seconds: Some(record.expires_at_seconds).filter(|seconds| *seconds != 0),
     }
 }
 

@@ -28,6 +28,8 @@ const HEADER_BYTES: usize = 1 + 4 * 8 + 4;
 const CHECKSUM_BYTES: usize = 8;
 /// The newest version of the format that this program reads, and the one that it writes.
 pub(super) const FORMAT_VERSION: u64 = 0;
+/// The number of [`Kind::Delete`].
+const DELETE: u8 = 2;
 /// The highest number of a kind.
 const NEWEST_KIND: u8 = 2;
 
@@ -113,7 +115,7 @@ impl<Key: AsRef<str>> Record<Key> {
         bytes.push(match self.kind {
             Kind::Meta => 0,
             Kind::Put => 1,
-            Kind::Delete => 2,
+            Kind::Delete => DELETE,
         });
         for number in [self.revision, self.create_revision, self.previous_revision, self.expires_at_seconds] {
             bytes.extend_from_slice(&number.to_be_bytes());
@@ -152,6 +154,16 @@ impl Record<String> {
         (self.kind == Kind::Meta).then_some(self.previous_revision)
     }
 
+    /// Returns the checksum at the end of an encoded record; `None` if it is too short.
+    pub(super) fn checksum(bytes: &[u8]) -> Option<u64> {
+        bytes.last_chunk::<CHECKSUM_BYTES>().map(|checksum| u64::from_be_bytes(*checksum))
+    }
+
+    /// Whether an encoded record is that of a deletion.
+    pub(super) fn is_deletion(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&DELETE)
+    }
+
     /// Returns the key of a damaged record, as it reads; `None` if that part is no text.
     pub(super) fn key_despite_damage(bytes: &Bytes) -> Option<String> {
         let (length, rest) = bytes.get(HEADER_BYTES - 4..)?.split_first_chunk::<4>()?;
@@ -161,10 +173,10 @@ impl Record<String> {
 
     fn decode_body(body: &Bytes) -> Option<Self> {
         let (kind, rest) = body.split_first()?;
-        let kind = match kind {
+        let kind = match *kind {
             0 => Kind::Meta,
             1 => Kind::Put,
-            2 => Kind::Delete,
+            DELETE => Kind::Delete,
             _ => return None,
         };
         let (revision, rest) = split_number(rest)?;

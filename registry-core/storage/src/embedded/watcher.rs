@@ -156,6 +156,21 @@ impl SharedEngine {
         start: &str,
         end: &str,
     ) -> Result<(Revision, Vec<Change>), MvccError> {
+        let (upto, records) = self.records_after(after, newest, start, end)?;
+        let changes = records.into_iter().map(|record| self.change(record)).collect::<Result<Vec<_>, _>>();
+        // A record that is replaced may have been removed meanwhile.
+        self.read().refuse_compacted(after)?;
+        Ok((upto, changes?))
+    }
+
+    /// Reads a batch of records after a revision from the log. Also returns the revision up to which they are complete.
+    pub(super) fn records_after(
+        &self,
+        after: Revision,
+        newest: Revision,
+        start: &str,
+        end: &str,
+    ) -> Result<(Revision, Vec<Record<String>>), MvccError> {
         let last = newest.min(after + MAX_SCAN_RECORDS);
         let mut records = Vec::new();
         let mut upto = after;
@@ -182,7 +197,6 @@ impl SharedEngine {
             }
             ControlFlow::Continue(())
         })?;
-        let changes = records.into_iter().map(|record| self.change(record)).collect::<Result<Vec<_>, _>>();
         // Compaction is announced before records are removed: if it had removed any of the above, it would be visible
         // now.
         self.read().refuse_compacted(after)?;
@@ -192,7 +206,7 @@ impl SharedEngine {
         if upto == after {
             return Err(LogError::Damaged(format!("the record of revision {} is missing", after + 1)).into());
         }
-        Ok((upto, changes?))
+        Ok((upto, records))
     }
 
     fn change(&self, record: Record<String>) -> Result<Change, MvccError> {

@@ -31,7 +31,7 @@ mod leases;
 mod reader;
 
 pub use comparing::Differences;
-pub use following::{EtcdFollower, FollowedChange, FollowedChanges};
+pub use following::EtcdFollower;
 use leases::GrantedLeases;
 pub use reader::EtcdReader;
 

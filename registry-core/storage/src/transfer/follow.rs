@@ -1,4 +1,4 @@
-//! Moves the keys of an etcd whose servers go on, until they are stopped.
+//! Moves the keys of a store whose servers go on, until they are stopped.
 //!
 //! 1. *Synchronizing*: the keys are read at one revision and written to the destination. The history after that revision may be
 //!    compacted meanwhile; then the keys are read again, and those that differ are written.
@@ -8,6 +8,9 @@
 //!    revision, and compared with the destination, key by key. Whatever is written to the source from then on is an error.
 //!
 //! The destination is not served until the end, and its history begins there.
+//!
+//! An etcd goes on without its servers. The server of an embedded store answers for it while it runs; when it has been stopped, and
+//! the move is to be finished, the directory is read, and no server can use it any more ([`FollowedStore`]).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,14 +20,18 @@ use tokio::time::{Instant, sleep};
 
 use super::{Destination, Moved, Stage, TransferError};
 use crate::Revision;
+#[cfg(doc)]
+use crate::embedded::moving::FollowedStore;
 use crate::embedded::moving::FollowingStore;
 use crate::etcd3::Etcd3;
-use crate::etcd3::moving::{EtcdFollower, EtcdImport, EtcdMoveError, EtcdReader, FollowedChanges};
-use crate::moving_key::Earlier;
-use crate::mvcc::Mvcc as _;
+use crate::etcd3::moving::EtcdImport;
+use crate::moving_key::{Earlier, FollowedChanges};
 
+mod source;
 mod target;
 
+pub use source::FollowSource;
+use source::{Follower, Pages};
 use target::{Report, Target};
 
 /// Time for which changes are waited for at once; a request to finish is seen after it.
@@ -45,6 +52,8 @@ pub enum FollowEvent {
     Compacted,
     /// Changes are followed.
     Following(Position),
+    /// The server of the source has ended. It is waited for, and for the request to finish.
+    Unserved,
     /// The request to finish was seen.
     Finishing,
 }
@@ -71,39 +80,41 @@ pub struct Control<'c> {
 }
 
 struct Follow<'c> {
-    source: Arc<Etcd3>,
+    source: FollowSource,
     prefix: String,
     target: Target,
     position: Position,
     asked: Instant,
+    /// Whether the source answered the last time.
+    is_served: bool,
     control: Control<'c>,
 }
 
-/// Moves the keys of an etcd, below a prefix such as `/registry/`, while its servers write, until the move is to be finished.
+/// Moves the keys of a store, below a prefix such as `/registry/`, while its servers write, until the move is to be finished.
 ///
 /// # Errors
 /// Fails if the destination is not empty or either store fails, and if the source is written while the move is finished. Nothing
 /// is served then. An etcd keeps what was written to it, for a move that resumes this one.
 pub async fn follow(
-    source: Arc<Etcd3>,
+    source: FollowSource,
     prefix: &str,
     destination: &Destination,
     earlier: Earlier,
     control: Control<'_>,
 ) -> Result<Moved, TransferError> {
     // Before anything is written.
-    let mut follower = EtcdFollower::new(source.clone(), prefix, 0);
-    let needed = EtcdReader::open(source.clone(), prefix).await?.revision();
+    let mut follower = source.follower(prefix, 0);
+    let needed = source.pages(prefix).await?.revision();
     let target = match destination {
         Destination::Embedded(directory) => Target::Embedded(Box::new(FollowingStore::create(directory)?)),
         Destination::Etcd(etcd) => begin(etcd, prefix, earlier, needed, control.report).await?,
     };
     let (prefix, position, asked) = (prefix.to_owned(), Position::default(), Instant::now());
-    let mut follow = Follow { source, prefix, target, position, asked, control };
+    let mut follow = Follow { source, prefix, target, position, asked, is_served: true, control };
     loop {
         follow.synchronize(&mut follower).await?;
         match follow.run(&mut follower).await {
-            Err(TransferError::Etcd(EtcdMoveError::Compacted)) => {
+            Err(error) if error.is_compacted() => {
                 (follow.control.report)(FollowEvent::Compacted);
             }
             Err(error) => return Err(error),
@@ -132,17 +143,17 @@ async fn begin(
 
 impl Follow<'_> {
     /// Makes the keys of the destination those of the source at its newest revision, after which changes are followed.
-    async fn synchronize(&mut self, follower: &mut EtcdFollower) -> Result<(), TransferError> {
+    async fn synchronize(&mut self, follower: &mut Follower) -> Result<(), TransferError> {
         loop {
-            let mut reader = EtcdReader::open(self.source.clone(), &self.prefix).await?;
+            let mut reader = self.source.pages(&self.prefix).await?;
             let revision = reader.revision();
             match self.target.reconcile(&mut reader, self.control.report).await {
-                Err(TransferError::Etcd(EtcdMoveError::Compacted)) => {
+                Err(error) if error.is_compacted() => {
                     (self.control.report)(FollowEvent::Compacted);
                 }
                 Err(error) => return Err(error),
                 Ok(keys) => {
-                    *follower = EtcdFollower::new(self.source.clone(), &self.prefix, revision);
+                    *follower = self.source.follower(&self.prefix, revision);
                     self.position = Position { keys, revision, ..self.position };
                     return Ok(());
                 }
@@ -152,14 +163,15 @@ impl Follow<'_> {
 
     /// Follows the source until the move is to be finished, and compares the stores then. Returns the number of keys, and the
     /// newest revision of the source.
-    async fn run(&mut self, follower: &mut EtcdFollower) -> Result<Moved, TransferError> {
+    async fn run(&mut self, follower: &mut Follower) -> Result<Moved, TransferError> {
         while !*self.control.finish.borrow() {
             let followed = follower.next(WAIT).await?;
             self.apply(&followed).await?;
             self.report_position(&followed).await;
+            self.report_end_of_server().await;
         }
         (self.control.report)(FollowEvent::Finishing);
-        let mut reader = EtcdReader::open(self.source.clone(), &self.prefix).await?;
+        let mut reader = self.source.pages(&self.prefix).await?;
         let (last, read_at) = (reader.revision(), Instant::now());
         let mut ended = 0;
         while !follower.has_reached(last, read_at) {
@@ -172,18 +184,25 @@ impl Follow<'_> {
         }
         let keys = self.target.verify(&mut reader, self.control.report).await?;
         self.refuse_late_writes(&reader, follower, keys - ended.min(keys)).await?;
-        let revision = self.source.current_revision().await.map_err(EtcdMoveError::from)?;
+        let revision = self.source.newest().await?;
         Ok(Moved { keys, revision })
     }
 
     /// Fails if the source was written after its last state was read, other than by the ends of keys with a time to live.
     async fn refuse_late_writes(
         &mut self,
-        reader: &EtcdReader,
-        follower: &mut EtcdFollower,
+        pages: &Pages,
+        follower: &mut Follower,
         mut keys: u64,
     ) -> Result<(), TransferError> {
-        let (written, present) = reader.since().await?;
+        let Pages::Etcd(reader) = pages else {
+            let (newest, read_at) = (self.source.newest().await?, Instant::now());
+            while !follower.has_reached(newest, read_at) {
+                self.target.refuse(&follower.next(LAST_WAIT).await?.changes).await?;
+            }
+            return Ok(());
+        };
+        let (written, present) = reader.since().await.map_err(TransferError::from)?;
         if let Some((key, revision)) = written {
             return Err(TransferError::SourceWritten { key, revision });
         }
@@ -211,6 +230,14 @@ impl Follow<'_> {
         Ok(())
     }
 
+    /// Reports that the server of the source has ended, once.
+    async fn report_end_of_server(&mut self) {
+        let was_served = std::mem::replace(&mut self.is_served, self.source.is_reached().await);
+        if was_served && !self.is_served {
+            (self.control.report)(FollowEvent::Unserved);
+        }
+    }
+
     /// Reports the position of the destination. Changes that have just come do not say how many follow: the source is asked, now and
     /// then.
     async fn report_position(&mut self, followed: &FollowedChanges) {
@@ -219,7 +246,7 @@ impl Follow<'_> {
         }
         self.asked = Instant::now();
         // A source that does not answer is told when its watch fails.
-        if let Ok(newest) = self.source.current_revision().await {
+        if let Some(newest) = self.source.newest_known().await {
             let is_idle = followed.changes.is_empty();
             self.position.behind = if is_idle { 0 } else { newest.saturating_sub(followed.revision) };
             (self.control.report)(FollowEvent::Following(self.position));

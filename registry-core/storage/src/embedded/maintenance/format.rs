@@ -36,22 +36,23 @@ use super::super::record::{Damage, META_REVISION};
 use super::super::{OpenError, Revision};
 use super::{BackupFile, MaintenanceError, damaged, io};
 
-const MAGIC: &[u8; 8] = b"ORLOPBK1";
-/// The part of it that all versions of the format have in common.
-const MAGIC_OF_ALL_VERSIONS: &[u8; 7] = b"ORLOPBK";
+pub(super) const MAGIC: &[u8; 8] = b"ORLOPBK1";
 const END: Revision = Revision::MAX;
 const FILES_MAGIC: &[u8; 8] = b"ORLOPFL1";
 
 /// Maximum number of files in a backup; more are damage, or refused.
 const MAX_FILES: u32 = 256;
 /// Maximum length of a file and of its name, in bytes.
-const MAX_FILE_BYTES: u32 = 1 << 20;
+const MAX_FILE_BYTES: usize = 1 << 20;
 
 /// Maximum length of a record, in bytes; a longer length in a backup is damage.
 const MAX_RECORD_BYTES: u32 = 1 << 30;
 
+/// Receives the records of a store.
+pub(in super::super) type OnRecord<'v> = &'v mut dyn FnMut(Revision, &Bytes) -> std::io::Result<()>;
+
 /// A backup cannot be written.
-pub(super) enum BackupError {
+pub(in super::super) enum BackupError {
     /// The store cannot be read. Retryable as the error says.
     Store(MaintenanceError),
     /// The backup cannot be written. Retryable, once the cause is gone.
@@ -59,7 +60,7 @@ pub(super) enum BackupError {
 }
 
 /// A backup cannot be read, or its reader has failed.
-pub(super) enum ReadError<Failure> {
+pub(in super::super) enum ReadError<Failure> {
     /// It is not a backup, or it is damaged. Not retryable.
     Damaged(String),
     /// Another version of the program has written it. Not retryable.
@@ -71,7 +72,7 @@ pub(super) enum ReadError<Failure> {
 }
 
 /// A stream that computes the checksum of its content.
-pub(super) struct Summed<Stream> {
+pub(in super::super) struct Summed<Stream> {
     stream: Stream,
     checksum: Xxh3,
 }
@@ -87,11 +88,43 @@ pub(super) fn read_backup(
     read.map_err(|error| error.into_error_for(path))
 }
 
+/// Visits all records of a log, and verifies them. Returns what they contain.
+pub(super) fn read_log(log: &dyn Log, directory: &Path, visit: OnRecord<'_>) -> Result<Loaded, BackupError> {
+    let mut loaded = Loaded::default();
+    let acknowledged = scan(log, directory, &mut |revision, bytes| {
+        let taken = loaded.take(revision, &bytes);
+        taken.map_err(|problem| BackupError::Store(damaged(directory, problem.to_string())))?;
+        visit(revision, &bytes).map_err(BackupError::Written)
+    })?;
+    let finished = loaded.finish(acknowledged);
+    finished.map_err(|problem| BackupError::Store(damaged(directory, problem.to_string())))?;
+    Ok(loaded)
+}
+
+/// Visits all records of a log. Returns the revision that was acknowledged before.
+fn scan(
+    log: &dyn Log,
+    directory: &Path,
+    visit: &mut dyn FnMut(Revision, Bytes) -> Result<(), BackupError>,
+) -> Result<Revision, BackupError> {
+    let unreadable =
+        |error: LogError| BackupError::Store(MaintenanceError::Open(OpenError::new(directory, error)));
+    // Revisions acknowledged by now are in the scan that begins afterwards.
+    let acknowledged = log.acknowledged().map_err(unreadable)?;
+    let mut outcome = Ok(());
+    log.scan(META_REVISION..=Revision::MAX, &mut |revision, bytes| {
+        outcome = visit(revision, bytes);
+        if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })
+    .map_err(unreadable)?;
+    outcome.map(|()| acknowledged)
+}
+
 // === impl BackupError ===
 
 impl BackupError {
     /// Returns the error of writing a backup to a file.
-    pub(super) fn into_error_for(self, path: &Path) -> MaintenanceError {
+    pub(in super::super) fn into_error_for(self, path: &Path) -> MaintenanceError {
         match self {
             Self::Store(error) => error,
             Self::Written(error) => io(path, error),
@@ -101,8 +134,18 @@ impl BackupError {
 
 // === impl ReadError ===
 
+impl<Failure> ReadError<Failure> {
+    /// Returns the error of a damaged record.
+    pub(super) fn damaged_record(problem: &Damage) -> Self {
+        match problem {
+            Damage::NewerFormat(_) | Damage::NewerKind(_) => Self::OtherVersion,
+            _ => Self::Damaged(problem.to_string()),
+        }
+    }
+}
+
 impl ReadError<MaintenanceError> {
-    fn into_error_for(self, path: &Path) -> MaintenanceError {
+    pub(super) fn into_error_for(self, path: &Path) -> MaintenanceError {
         match self {
             Self::Damaged(reason) => damaged(path, reason),
             Self::OtherVersion => MaintenanceError::OtherVersion { path: path.to_owned() },
@@ -125,7 +168,7 @@ impl<Failure> From<std::io::Error> for ReadError<Failure> {
 // === impl Summed ===
 
 impl<Stream> Summed<Stream> {
-    pub(super) fn new(stream: Stream) -> Self {
+    pub(in super::super) fn new(stream: Stream) -> Self {
         Self { stream, checksum: Xxh3::new() }
     }
 }
@@ -138,64 +181,34 @@ impl<Inner: Write> Summed<BufWriter<Inner>> {
 }
 
 impl<Stream: Write> Summed<Stream> {
-    /// Writes a store, and verifies it. Returns what it contains.
-    pub(super) fn write_log(&mut self, log: &dyn Log, directory: &Path) -> Result<Loaded, BackupError> {
-        let mut loaded = Loaded::default();
-        let acknowledged = self.write_records(log, directory, |revision, bytes| {
-            loaded.take(revision, bytes).map_err(|problem| damaged(directory, problem.to_string()))
-        })?;
-        let finished = loaded.finish(acknowledged);
-        finished.map_err(|problem| BackupError::Store(damaged(directory, problem.to_string())))?;
+    /// Writes a store, whose records a function reads and verifies. Returns what it contains.
+    pub(super) fn write_store(
+        &mut self,
+        read: impl FnOnce(OnRecord<'_>) -> Result<Loaded, BackupError>,
+    ) -> Result<Loaded, BackupError> {
+        self.write(MAGIC).map_err(BackupError::Written)?;
+        let loaded = read(&mut |revision, bytes| self.write_record(revision, bytes))?;
         self.write_end(loaded.records + 1).map_err(BackupError::Written)?;
         Ok(loaded)
     }
 
     /// Writes a store as it is; its reader verifies it.
-    pub(super) fn write_unverified(&mut self, log: &dyn Log, directory: &Path) -> Result<(), BackupError> {
+    pub(in super::super) fn write_unverified(
+        &mut self,
+        log: &dyn Log,
+        directory: &Path,
+    ) -> Result<(), BackupError> {
+        self.write(MAGIC).map_err(BackupError::Written)?;
         let mut records = 0;
-        self.write_records(log, directory, |_, _| {
+        scan(log, directory, &mut |revision, bytes| {
             records += 1;
-            Ok(())
+            self.write_record(revision, &bytes).map_err(BackupError::Written)
         })?;
         self.write_end(records).and_then(|()| self.stream.flush()).map_err(BackupError::Written)
     }
 
-    /// Writes the store of another backup, and verifies it. Returns what it contains.
-    pub(super) fn write_store_of<Other: Read>(
-        &mut self,
-        backup: &mut Summed<Other>,
-    ) -> Result<Loaded, ReadError<std::io::Error>> {
-        self.write(MAGIC).map_err(ReadError::Reader)?;
-        let loaded = backup.read_store(&mut |revision, bytes| self.write_record(revision, &bytes))?;
-        self.write_end(loaded.records + 1).map_err(ReadError::Reader)?;
-        Ok(loaded)
-    }
-
-    /// Writes the beginning and all records. Returns the revision that was acknowledged before.
-    fn write_records(
-        &mut self,
-        log: &dyn Log,
-        directory: &Path,
-        mut visit: impl FnMut(Revision, &Bytes) -> Result<(), MaintenanceError>,
-    ) -> Result<Revision, BackupError> {
-        let unreadable =
-            |error: LogError| BackupError::Store(MaintenanceError::Open(OpenError::new(directory, error)));
-        self.write(MAGIC).map_err(BackupError::Written)?;
-        // Revisions acknowledged by now are in the scan that begins afterwards.
-        let acknowledged = log.acknowledged().map_err(unreadable)?;
-        let mut outcome = Ok(());
-        log.scan(META_REVISION..=Revision::MAX, &mut |revision, bytes| {
-            outcome = visit(revision, &bytes)
-                .map_err(BackupError::Store)
-                .and_then(|()| self.write_record(revision, &bytes).map_err(BackupError::Written));
-            if outcome.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })
-        .map_err(unreadable)?;
-        outcome.map(|()| acknowledged)
-    }
-
     fn write_end(&mut self, records: u64) -> std::io::Result<()> {
-        self.write_record(END, &[])?;
+        self.write_last_record()?;
         self.write(&records.to_be_bytes())?;
         self.write_checksum()
     }
@@ -203,28 +216,40 @@ impl<Stream: Write> Summed<Stream> {
     /// Writes the files that follow a store.
     pub(super) fn write_files(&mut self, files: &[BackupFile]) -> std::io::Result<()> {
         self.write(FILES_MAGIC)?;
-        self.write(&limited(files.len(), MAX_FILES)?.to_be_bytes())?;
+        let count = u32::try_from(files.len()).ok().filter(|count| *count <= MAX_FILES);
+        self.write(&count.ok_or_else(too_large)?.to_be_bytes())?;
         for file in files {
             for bytes in [file.name.as_bytes(), &file.content] {
-                self.write(&limited(bytes.len(), MAX_FILE_BYTES)?.to_be_bytes())?;
-                self.write(bytes)?;
+                self.write_limited(bytes, MAX_FILE_BYTES)?;
             }
         }
         self.write_checksum()
     }
 
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+    /// Writes bytes with their number before them, which must not exceed a maximum.
+    pub(super) fn write_limited(&mut self, bytes: &[u8], max: usize) -> std::io::Result<()> {
+        let length = u32::try_from(bytes.len()).ok().filter(|_| bytes.len() <= max);
+        self.write(&length.ok_or_else(too_large)?.to_be_bytes())?;
+        self.write(bytes)
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         self.checksum.update(bytes);
         self.stream.write_all(bytes)
     }
 
     /// Writes the checksum of what was written since the last one.
-    fn write_checksum(&mut self) -> std::io::Result<()> {
+    pub(super) fn write_checksum(&mut self) -> std::io::Result<()> {
         let checksum = std::mem::take(&mut self.checksum).digest();
         self.stream.write_all(&checksum.to_be_bytes())
     }
 
-    fn write_record(&mut self, revision: Revision, bytes: &[u8]) -> std::io::Result<()> {
+    /// Writes what follows the last record.
+    pub(super) fn write_last_record(&mut self) -> std::io::Result<()> {
+        self.write_record(END, &[])
+    }
+
+    pub(super) fn write_record(&mut self, revision: Revision, bytes: &[u8]) -> std::io::Result<()> {
         let length = u32::try_from(bytes.len()).map_err(std::io::Error::other)?;
         self.write(&revision.to_be_bytes())?;
         self.write(&length.to_be_bytes())?;
@@ -234,34 +259,16 @@ impl<Stream: Write> Summed<Stream> {
 
 impl<Stream: Read> Summed<Stream> {
     /// Reads and verifies the store of a backup, passing on every record.
-    fn read_store<Failure>(
+    pub(in super::super) fn read_store<Failure>(
         &mut self,
         visit: &mut dyn FnMut(Revision, Bytes) -> Result<(), Failure>,
     ) -> Result<Loaded, ReadError<Failure>> {
-        let magic: [u8; MAGIC.len()] = self.read()?;
-        if magic != *MAGIC && magic.starts_with(MAGIC_OF_ALL_VERSIONS) {
-            return Err(ReadError::OtherVersion);
-        }
-        if magic != *MAGIC {
-            return Err(ReadError::Damaged("it is no backup of an embedded store".to_owned()));
-        }
+        self.read_magic(*MAGIC)?;
         let mut loaded = Loaded::default();
-        loop {
-            let revision = Revision::from_be_bytes(self.read()?);
-            let length = u32::from_be_bytes(self.read()?);
-            if revision == END {
-                break;
-            }
-            if length > MAX_RECORD_BYTES {
-                return Err(ReadError::Damaged(format!("revision {revision} has an impossible length")));
-            }
-            let bytes = self.read_bytes(length)?;
-            loaded.take(revision, &bytes).map_err(|problem| match problem {
-                Damage::NewerFormat(_) | Damage::NewerKind(_) => ReadError::OtherVersion,
-                _ => ReadError::Damaged(problem.to_string()),
-            })?;
-            visit(revision, bytes).map_err(ReadError::Reader)?;
-        }
+        self.read_records(&mut |revision, bytes| {
+            loaded.take(revision, &bytes).map_err(|problem| ReadError::damaged_record(&problem))?;
+            visit(revision, bytes).map_err(ReadError::Reader)
+        })?;
         let records = u64::from_be_bytes(self.read()?);
         if !self.read_checksum()? || records != loaded.records + 1 {
             return Err(ReadError::Damaged("the backup does not match its checksum".to_owned()));
@@ -270,8 +277,39 @@ impl<Stream: Read> Summed<Stream> {
         Ok(loaded)
     }
 
+    /// Reads the beginning, which is that of another version of the format if its last byte is another.
+    pub(super) fn read_magic<Failure>(&mut self, expected: [u8; 8]) -> Result<(), ReadError<Failure>> {
+        let magic: [u8; 8] = self.read()?;
+        if magic == expected {
+            return Ok(());
+        }
+        if magic.starts_with(expected.split_last().map_or(&[], |(_, all_versions)| all_versions)) {
+            return Err(ReadError::OtherVersion);
+        }
+        Err(ReadError::Damaged("it is no backup of an embedded store".to_owned()))
+    }
+
+    /// Reads records up to the last one.
+    pub(super) fn read_records<Failure>(
+        &mut self,
+        visit: &mut dyn FnMut(Revision, Bytes) -> Result<(), ReadError<Failure>>,
+    ) -> Result<(), ReadError<Failure>> {
+        loop {
+            let revision = Revision::from_be_bytes(self.read()?);
+            let length = u32::from_be_bytes(self.read()?);
+            if revision == END {
+                return Ok(());
+            }
+            if length > MAX_RECORD_BYTES {
+                return Err(ReadError::Damaged(format!("revision {revision} has an impossible length")));
+            }
+            let bytes = self.read_bytes(length)?;
+            visit(revision, bytes)?;
+        }
+    }
+
     /// Reads the files that follow a store; none if nothing follows.
-    fn read_files(&mut self) -> std::io::Result<Vec<BackupFile>> {
+    pub(super) fn read_files(&mut self) -> std::io::Result<Vec<BackupFile>> {
         let wrong = |text: &str| std::io::Error::new(std::io::ErrorKind::InvalidData, text.to_owned());
         let mut magic = Vec::new();
         self.stream.by_ref().take(FILES_MAGIC.len() as u64).read_to_end(&mut magic)?;
@@ -288,10 +326,10 @@ impl<Stream: Read> Summed<Stream> {
         }
         let mut files = Vec::new();
         for _ in 0..count {
-            let name = self.read_limited()?;
+            let name = self.read_limited(MAX_FILE_BYTES)?;
             let name =
                 String::from_utf8(name.to_vec()).map_err(|_| wrong("the name of a file is no text"))?;
-            files.push(BackupFile { name, content: self.read_limited()? });
+            files.push(BackupFile { name, content: self.read_limited(MAX_FILE_BYTES)? });
         }
         if !self.read_checksum()? {
             return Err(wrong("the files do not match their checksum"));
@@ -299,7 +337,7 @@ impl<Stream: Read> Summed<Stream> {
         Ok(files)
     }
 
-    fn read<const LENGTH: usize>(&mut self) -> std::io::Result<[u8; LENGTH]> {
+    pub(super) fn read<const LENGTH: usize>(&mut self) -> std::io::Result<[u8; LENGTH]> {
         let mut bytes = [0; LENGTH];
         self.stream.read_exact(&mut bytes)?;
         self.checksum.update(&bytes);
@@ -307,19 +345,25 @@ impl<Stream: Read> Summed<Stream> {
     }
 
     /// Reads a checksum, and returns whether it matches the bytes that were read since the last checksum.
-    fn read_checksum(&mut self) -> std::io::Result<bool> {
+    pub(super) fn read_checksum(&mut self) -> std::io::Result<bool> {
         let checksum = std::mem::take(&mut self.checksum).digest();
         let mut bytes = [0; 8];
         self.stream.read_exact(&mut bytes)?;
         Ok(bytes == checksum.to_be_bytes())
     }
 
-    fn read_limited(&mut self) -> std::io::Result<Bytes> {
+    pub(super) fn read_limited(&mut self, max: usize) -> std::io::Result<Bytes> {
         let length = u32::from_be_bytes(self.read()?);
-        if length > MAX_FILE_BYTES {
-            return Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "a file is too large"));
+        if usize::try_from(length).is_ok_and(|length| length <= max) {
+            return self.read_bytes(length);
         }
-        self.read_bytes(length)
+        Err(std::io::Error::new(std::io::ErrorKind::InvalidData, "a file or a name is too large"))
+    }
+
+    /// Reads what is left. Returns the stream below.
+    pub(super) fn read_to_end(mut self) -> std::io::Result<Stream> {
+        std::io::copy(&mut self.stream, &mut std::io::sink())?;
+        Ok(self.stream)
     }
 
     fn read_bytes(&mut self, length: u32) -> std::io::Result<Bytes> {
@@ -334,8 +378,6 @@ impl<Stream: Read> Summed<Stream> {
     }
 }
 
-/// Returns a number that must not exceed a maximum.
-fn limited(number: usize, max: u32) -> std::io::Result<u32> {
-    let number = u32::try_from(number).ok().filter(|number| *number <= max);
-    number.ok_or_else(|| std::io::Error::other("the files beside the store are too many or too large"))
+fn too_large() -> std::io::Error {
+    std::io::Error::other("the files beside the store are too many or too large, or have too long names")
 }

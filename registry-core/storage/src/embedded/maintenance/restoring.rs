@@ -14,23 +14,24 @@ use std::path::{Path, PathBuf};
 use super::super::Revision;
 use super::super::load::Loaded;
 use super::super::record::{META_REVISION, Record};
+use super::chain::{self, Chain, Restored};
 use super::format::read_backup;
+use super::increment::Link;
 use super::unpublished::UnpublishedLog;
-use super::{BackupFile, MaintenanceError, Report, damaged, report};
+use super::{BackupFile, MaintenanceError, damaged, report};
 use crate::moving_key::raised;
 use crate::mvcc::prefix_end;
 
-/// The result of a restore.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Restored {
-    /// The content of the backup.
-    pub backup: Report,
-    /// The content of the store that was made of it.
-    pub store: Report,
+/// A backup that was read and verified as a whole, with the increments that follow it.
+pub struct Backup(Content);
+
+enum Content {
+    Full(Full),
+    Chain(Box<Chain>),
 }
 
-/// A backup that was read and verified as a whole.
-pub struct Backup {
+/// A full backup alone.
+struct Full {
     path: PathBuf,
     loaded: Loaded,
     files: Vec<BackupFile>,
@@ -39,18 +40,28 @@ pub struct Backup {
 // === impl Backup ===
 
 impl Backup {
-    /// Reads and verifies a backup.
+    /// Reads and verifies a backup, and the increments that follow it, in their order.
     ///
     /// # Errors
-    /// Fails if it is damaged, was written by another version of the program, or cannot be read.
-    pub fn read(path: &Path) -> Result<Self, MaintenanceError> {
-        let (loaded, files) = read_backup(path, &mut |_, _| Ok(()))?;
-        Ok(Self { path: path.to_owned(), loaded, files })
+    /// Fails if a file is damaged, was written by another version of the program, or cannot be read; and if the files are no chain
+    /// that begins with a full backup.
+    pub fn read(path: &Path, increments: &[impl AsRef<Path>]) -> Result<Self, MaintenanceError> {
+        if increments.is_empty() {
+            let link = chain::first(Link::read(path, &mut |_, _| Ok(()))?)?;
+            let Link { path, loaded, files, .. } = link;
+            let loaded = loaded.unwrap_or_default();
+            return Ok(Self(Content::Full(Full { path, loaded, files })));
+        }
+        let increments: Vec<&Path> = increments.iter().map(AsRef::as_ref).collect();
+        Ok(Self(Content::Chain(Box::new(Chain::read(path, &increments)?))))
     }
 
     /// Returns the files that belong to the store.
     pub fn files(&self) -> &[BackupFile] {
-        &self.files
+        match &self.0 {
+            Content::Full(full) => &full.files,
+            Content::Chain(chain) => chain.files(),
+        }
     }
 
     /// Creates a store in a directory from the backup. The store appears when it is complete: an interrupted restore leaves
@@ -58,7 +69,7 @@ impl Backup {
     ///
     /// Its revision is that of the backup plus `bump_revision`, which should exceed the number of writes after the backup, and
     /// it has no history before that revision. 0 keeps revision and history, so that clients resume where they are: they miss
-    /// changes if anything was written after the backup.
+    /// changes if anything was written after the backup. A store that is made with increments has no history in any case.
     ///
     /// The records are read again, because they may need more memory than there is: which of them are kept, and the revision of
     /// the first one, is known only when all have been read.
@@ -67,6 +78,17 @@ impl Backup {
     /// Fails if the backup has changed, the directory is not empty or in use, the revision would be too great, or the disk
     /// refuses.
     pub fn restore(self, directory: &Path, bump_revision: u64) -> Result<Restored, MaintenanceError> {
+        match self.0 {
+            Content::Full(full) => full.restore(directory, bump_revision),
+            Content::Chain(chain) => chain.restore(directory, bump_revision),
+        }
+    }
+}
+
+// === impl Full ===
+
+impl Full {
+    fn restore(self, directory: &Path, bump_revision: u64) -> Result<Restored, MaintenanceError> {
         let Self { path, loaded, .. } = self;
         let backup = report(&loaded);
         let revision = raised(loaded.current, bump_revision)?;
@@ -87,7 +109,7 @@ impl Backup {
             return Err(damaged(&path, "it has changed while it was read".to_owned()));
         }
         log.publish(revision)?;
-        Ok(Restored { backup, store: report(&store) })
+        Ok(Restored { backup, increments: Vec::new(), store: report(&store) })
     }
 }
 
@@ -96,7 +118,7 @@ impl Backup {
 /// # Errors
 /// As [`Backup::read`] and [`Backup::restore`].
 pub fn restore(file: &Path, directory: &Path, bump_revision: u64) -> Result<Restored, MaintenanceError> {
-    Backup::read(file)?.restore(directory, bump_revision)
+    Backup::read(file, &[] as &[&Path])?.restore(directory, bump_revision)
 }
 
 /// Returns the newest revisions of the keys that are there.

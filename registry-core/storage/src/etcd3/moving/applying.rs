@@ -6,7 +6,8 @@ use etcd_client::{GetOptions, TxnOp};
 
 use crate::Revision;
 
-use super::{BATCH_BYTES, BATCH_KEYS, EtcdImport, EtcdMoveError, FollowedChange};
+use super::{BATCH_BYTES, BATCH_KEYS, EtcdImport, EtcdMoveError};
+use crate::moving_key::FollowedChange;
 
 // === impl EtcdImport ===
 

@@ -8,7 +8,7 @@ use etcd_client::KeyValue;
 
 use super::super::unsigned;
 use super::{BATCH_BYTES, BATCH_KEYS, EtcdImport, EtcdMoveError, EtcdReader, text_key};
-use crate::moving_key::MovingKey;
+use crate::moving_key::{KeyPages, MovingKey};
 
 /// The newest state: the destination is written while it is read, behind the place that is read.
 const NEWEST: crate::Revision = 0;
@@ -39,8 +39,8 @@ enum Lacking {
     Value,
 }
 
-struct Comparison<'s> {
-    source: &'s mut EtcdReader,
+struct Comparison<'s, Source> {
+    source: &'s mut Source,
     destination: EtcdReader,
     left: VecDeque<MovingKey>,
     right: VecDeque<KeyValue>,
@@ -62,11 +62,11 @@ impl EtcdImport {
     ///
     /// # Errors
     /// Fails if etcd does, if the source's revision was compacted, or if another import was started over this one.
-    pub async fn reconcile(
+    pub async fn reconcile<Source: KeyPages<Error: From<EtcdMoveError>>>(
         &mut self,
-        source: &mut EtcdReader,
+        source: &mut Source,
         on_progress: &mut (dyn FnMut(u64) + Send),
-    ) -> Result<Differences, EtcdMoveError> {
+    ) -> Result<Differences, Source::Error> {
         let mut differences = Differences::default();
         let mut puts = Vec::new();
         let mut bytes = 0;
@@ -101,11 +101,11 @@ impl EtcdImport {
     ///
     /// # Errors
     /// Fails if etcd does, or if the source's revision was compacted.
-    pub async fn compare(
+    pub async fn compare<Source: KeyPages<Error: From<EtcdMoveError>>>(
         &self,
-        source: &mut EtcdReader,
+        source: &mut Source,
         on_progress: &mut (dyn FnMut(u64) + Send),
-    ) -> Result<Differences, EtcdMoveError> {
+    ) -> Result<Differences, Source::Error> {
         let mut differences = Differences::default();
         let mut comparison = self.comparison(source);
         on_progress(0);
@@ -127,7 +127,7 @@ impl EtcdImport {
         Ok(differences)
     }
 
-    fn comparison<'s>(&self, source: &'s mut EtcdReader) -> Comparison<'s> {
+    fn comparison<'s, Source>(&self, source: &'s mut Source) -> Comparison<'s, Source> {
         let destination = EtcdReader::at(self.etcd.clone(), &self.prefix, NEWEST);
         Comparison { source, destination, left: VecDeque::new(), right: VecDeque::new() }
     }
@@ -135,8 +135,8 @@ impl EtcdImport {
 
 // === impl Comparison ===
 
-impl Comparison<'_> {
-    async fn next(&mut self) -> Result<Option<Step>, EtcdMoveError> {
+impl<Source: KeyPages<Error: From<EtcdMoveError>>> Comparison<'_, Source> {
+    async fn next(&mut self) -> Result<Option<Step>, Source::Error> {
         if self.left.is_empty() {
             self.left = self.source.next_page().await?.into();
         }

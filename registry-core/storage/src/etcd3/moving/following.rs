@@ -13,7 +13,7 @@ use super::super::{Etcd3, signed, unsigned};
 use super::leases::RemainingTimes;
 use super::{EtcdMoveError, text_key};
 use crate::Revision;
-use crate::moving_key::MovingKey;
+use crate::moving_key::{FollowedChange, FollowedChanges, MovingKey};
 use crate::mvcc::{MvccError, prefix_end};
 
 /// Time without an answer of the source, whose watch is opened again and again, after which it counts as gone.
@@ -39,60 +39,9 @@ pub struct EtcdFollower {
     changed: Instant,
 }
 
-/// Changes of whole revisions, in order.
-#[derive(Debug)]
-pub struct FollowedChanges {
-    /// All changes up to this revision have been returned, with these.
-    pub revision: Revision,
-    /// The changes; there may be none.
-    pub changes: Vec<FollowedChange>,
-}
-
-/// A change of a key.
-#[derive(Clone, Debug)]
-pub enum FollowedChange {
-    /// It was written.
-    Put(MovingKey),
-    /// It was deleted, or its time has ended.
-    Delete {
-        /// The key.
-        key: String,
-        /// The revision of the deletion.
-        revision: Revision,
-    },
-}
-
 struct Opened {
     requests: WatchRequestSender,
     responses: WatchResponseStream,
-}
-
-// === impl FollowedChange ===
-
-impl FollowedChange {
-    /// Returns the key.
-    pub fn key(&self) -> &str {
-        match self {
-            Self::Put(put) => &put.key,
-            Self::Delete { key, .. } => key,
-        }
-    }
-
-    /// Returns the size of key and value, in bytes.
-    pub(super) fn size_bytes(&self) -> usize {
-        match self {
-            Self::Put(put) => put.size_bytes(),
-            Self::Delete { key, .. } => key.len(),
-        }
-    }
-
-    /// Returns the revision.
-    pub fn revision(&self) -> Revision {
-        match self {
-            Self::Put(put) => put.mod_revision,
-            Self::Delete { revision, .. } => *revision,
-        }
-    }
 }
 
 // === impl EtcdFollower ===

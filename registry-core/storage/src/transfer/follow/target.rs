@@ -2,11 +2,12 @@
 
 use crate::Revision;
 use crate::embedded::moving::FollowingStore;
-use crate::etcd3::moving::{Differences, EtcdImport, EtcdReader, FollowedChange};
-use crate::moving_key::Tally;
+use crate::etcd3::moving::{Differences, EtcdImport};
+use crate::moving_key::{FollowedChange, KeyPages as _, Tally};
 use crate::transfer::{Moved, Stage, TransferError, compare};
 
 use super::FollowEvent;
+use super::source::Pages;
 
 /// Receives events.
 pub(super) type Report<'t> = &'t mut (dyn FnMut(FollowEvent) + Send);
@@ -23,7 +24,7 @@ impl Target {
     /// Makes the keys those of the source at the revision that is read. Returns their number.
     pub(super) async fn reconcile(
         &mut self,
-        source: &mut EtcdReader,
+        source: &mut Pages,
         report: Report<'_>,
     ) -> Result<u64, TransferError> {
         match self {
@@ -73,7 +74,7 @@ impl Target {
     /// Fails if the keys are not those of the source at the revision that is read. Returns their number.
     pub(super) async fn verify(
         &mut self,
-        source: &mut EtcdReader,
+        source: &mut Pages,
         report: Report<'_>,
     ) -> Result<u64, TransferError> {
         match self {
@@ -124,7 +125,7 @@ impl Target {
 
 async fn reconcile_embedded(
     store: &mut FollowingStore,
-    source: &mut EtcdReader,
+    source: &mut Pages,
     report: Report<'_>,
 ) -> Result<u64, TransferError> {
     let revisions = if store.is_empty() { Some(revisions(source, report).await?) } else { None };
@@ -143,7 +144,7 @@ async fn reconcile_embedded(
 }
 
 /// Reads the revisions of all keys, and rewinds.
-async fn revisions(source: &mut EtcdReader, report: Report<'_>) -> Result<Vec<Revision>, TransferError> {
+async fn revisions(source: &mut Pages, report: Report<'_>) -> Result<Vec<Revision>, TransferError> {
     let mut revisions = Vec::new();
     loop {
         let page = source.next_page().await?;
