@@ -25,6 +25,9 @@ const ENCRYPTED: &str = "/api/v1/configmaps";
 /// Time after which a write that began before a server used another key has ended, whatever fault there is.
 const LONGEST_WRITE: Duration = Duration::from_secs(10);
 
+/// Time after the end of the faults in which bookmarks have told witnesses the present revision, although nothing is written.
+const CALM: Duration = Duration::from_secs(30);
+
 /// Pause before something is tried again.
 const AGAIN: Duration = Duration::from_millis(100);
 
@@ -65,7 +68,8 @@ impl Upkeep {
             sleep(LONGEST_WRITE.saturating_sub(used.elapsed())).await;
         }
         let revision = self.rewrite_all().await?;
-        while !*self.stop.borrow() {
+        let mut stopped = None;
+        loop {
             let witnessed = witnessed(&self.targets);
             // The embedded store keeps a number of revisions, however old they are. A watch that begins there ends with an error, and
             // its client lists.
@@ -74,9 +78,12 @@ impl Upkeep {
             if witnessed >= revision && is_gone {
                 return Ok(true);
             }
+            let is_over = *self.stop.borrow();
+            if is_over && stopped.get_or_insert_with(Instant::now).elapsed() > CALM {
+                return Ok(false);
+            }
             sleep(AGAIN).await;
         }
-        Ok(false)
     }
 
     /// Writes all objects again. Returns the revision after that.
