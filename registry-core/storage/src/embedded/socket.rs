@@ -57,11 +57,9 @@ impl Purpose {
 
 /// Connects to the server that uses the store in a directory; `None` if none listens.
 pub(super) fn connect(directory: &Path, purpose: Purpose) -> Result<Option<UnixStream>, GreetingError> {
-    let sockets = [SOCKET, UNVERSIONED_SOCKET].into_iter();
-    let Some(mut stream) = sockets.filter_map(|name| UnixStream::connect(directory.join(name)).ok()).next()
-    else {
-        return Ok(None);
-    };
+    let mut sockets = [SOCKET, UNVERSIONED_SOCKET].into_iter();
+    let connected = sockets.find_map(|name| UnixStream::connect(directory.join(name)).ok());
+    let Some(mut stream) = connected else { return Ok(None) };
     let mut magic = [0; MAGIC.len()];
     let greeting = [&MAGIC[..], &[purpose.letter()]].concat();
     let greeted = stream

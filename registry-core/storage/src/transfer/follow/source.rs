@@ -29,7 +29,7 @@ pub(super) enum Pages {
 
 /// Reads its changes.
 pub(super) enum Follower {
-    Etcd(EtcdFollower),
+    Etcd(Box<EtcdFollower>),
     Embedded(StoreFollower),
 }
 
@@ -47,7 +47,7 @@ impl FollowSource {
     /// Begins to follow the keys below a prefix such as `/registry/`, after a revision.
     pub(super) fn follower(&self, prefix: &str, after: Revision) -> Follower {
         match self {
-            Self::Etcd(etcd) => Follower::Etcd(EtcdFollower::new(etcd.clone(), prefix, after)),
+            Self::Etcd(etcd) => Follower::Etcd(Box::new(EtcdFollower::new(etcd.clone(), prefix, after))),
             Self::Embedded(store) => Follower::Embedded(store.follower(prefix, after)),
         }
     }
