@@ -9,8 +9,9 @@ use registry_core::registry::Services;
 use registry_core::rest::webhook::{WebhookCaller, WebhookTarget};
 use resources::admission::{AdmissionConfiguration, AdmissionSettings};
 
-use crate::admission::{AdmissionChain, NamespaceLifecycle, add_policies, webhooks};
-use crate::options::Controller;
+use crate::admission::manifests::{FollowTasks, ManifestDirectories};
+use crate::admission::{AdmissionChain, NamespaceLifecycle, PolicySetup, add_policies, webhooks};
+use crate::options::{Controller, Options};
 use crate::shares::TurnBounds;
 use crate::webhooks::Webhooks;
 
@@ -18,15 +19,16 @@ use super::assembly::Assembly;
 use super::dependencies::ServerDependencies;
 use super::error::ServerError;
 
-/// Returns the plug-ins that are installed and enabled, in the order in which they run. An extension server has those that
-/// work on any kind; the others are about kinds of its main server. `add_authored` adds those of the server's author.
+/// Returns the plug-ins that are installed and enabled, in the order in which they run, and the tasks that follow their
+/// directories. An extension server has those that work on any kind; the others are about kinds of its main server.
+/// `add_authored` adds those of the server's author.
 ///
 /// # Errors
 /// Fails if an option names a plug-in that does not exist, or a file that cannot be used.
 pub(super) fn chain(
     assembly: &Assembly<'_>,
     add_authored: impl FnOnce(&mut AdmissionChain),
-) -> Result<AdmissionChain, ServerError> {
+) -> Result<(AdmissionChain, FollowTasks), ServerError> {
     let (options, metrics, installed) = (assembly.options, &assembly.opened.metrics, &assembly.stores.known);
     let ServerDependencies { services, resolver, .. } = &assembly.stores.dependencies;
     let main_kinds = assembly.stores.main.as_ref().map(|main| &main.kinds);
@@ -35,14 +37,17 @@ pub(super) fn chain(
         let runs_controller = options.runs_controller(Controller::Namespace);
         chain.mutating.push(Arc::new(lifecycle.beside_controller(runs_controller)));
     }
-    let configuration = options.admission.configuration()?;
+    let gates = options.feature_gates();
+    let configuration = options.admission.configuration(gates.features())?;
+    let (mut directories, mut tasks) = (manifests(options)?, FollowTasks::new());
+    let with_directory = directories.plugins();
     let callers =
         callers(&configuration, services, resolver, assembly.opened.webhook_calls).map_err(|source| {
             let place = "--admission-control-config-file: kubeConfigFile";
             ServerError::Kubeconfig { place, source }
         })?;
-    let webhooks = webhooks::plugins(installed, services, callers, metrics.admission());
-    let gates = options.feature_gates();
+    let followed = (&mut directories, &mut tasks);
+    let webhooks = webhooks::plugins(installed, services, callers, metrics.admission(), followed);
     let own = main_kinds.is_none().then(|| {
         let settings = AdmissionSettings {
             access: services.access.clone(),
@@ -58,13 +63,31 @@ pub(super) fn chain(
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);
     }
-    add_policies(&mut chain, installed, &services.access, metrics.admission(), main_kinds);
+    let setup = PolicySetup {
+        access: services.access.clone(),
+        metrics: metrics.admission().clone(),
+        main: main_kinds.cloned(),
+    };
+    add_policies(&mut chain, installed, &setup, (&mut directories, &mut tasks));
     if main_kinds.is_none() && !gates.is_enabled(Feature::MutatingAdmissionPolicy) {
         chain.mutating.retain(|plugin| plugin.name() != Feature::MutatingAdmissionPolicy.name());
     }
     add_authored(&mut chain);
     options.admission.apply(&mut chain)?;
-    Ok(chain)
+    match with_directory.into_iter().find(|plugin| !chain.names().any(|name| name == *plugin)) {
+        Some(plugin) => Err(ServerError::UnservedManifests(plugin)),
+        None => Ok((chain, tasks)),
+    }
+}
+
+/// Reads the directories of the plug-ins that enforce objects in files.
+///
+/// # Errors
+/// Fails if an object in them cannot be enforced; the text names the plug-in and the file.
+pub(super) fn manifests(options: &Options) -> Result<ManifestDirectories, ServerError> {
+    let configuration = options.admission.configuration(options.feature_gates().features())?;
+    ManifestDirectories::read(&configuration, |plugin| !options.admission.disables(plugin))
+        .map_err(|(plugin, source)| ServerError::Manifests { plugin, source: Box::new(source) })
 }
 
 /// Returns the callers of admission webhooks, with the credentials of the kubeconfigs that the configuration names.
