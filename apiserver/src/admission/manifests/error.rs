@@ -77,9 +77,12 @@ pub enum InvalidManifest {
     /// An element of a list has a type that does not exist.
     #[error("failed to decode list item: {0}")]
     Item(Box<Self>),
-    /// The API would not accept the object either.
+    /// The rules of the kind refuse the object, which the text names.
+    #[error(transparent)]
+    Refused(UnacceptedError),
+    /// An object has another form than its kind.
     #[error("{kind} {name:?}: {source}")]
-    Unaccepted {
+    Form {
         /// The kind.
         kind: &'static str,
         /// The name.

@@ -94,3 +94,24 @@ fn read_file(path: &Path, bytes_left: &mut u64) -> io::Result<Vec<u8>> {
     })?;
     Ok(content)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The hash is Kubernetes', so that servers of both can be compared.
+    #[test]
+    fn files_are_read_by_name_and_hashed_with_their_ends() {
+        let directory = tempfile::tempdir().unwrap();
+        let read = || ManifestFiles::read(directory.path()).unwrap();
+        assert_eq!(read().hash(), "");
+        for (name, content) in [("b.yaml", "second"), ("a.JSON", "first"), ("c.yml", ""), ("d.txt", "other")]
+        {
+            fs::write(directory.path().join(name), content).unwrap();
+        }
+        let files = read();
+        let contents: Vec<&[u8]> = files.iter().map(|file| file.content.as_slice()).collect();
+        assert_eq!(contents, [b"first".as_slice(), b"second"]);
+        assert_eq!(files.hash(), content_hash(b"first\0second\0"));
+    }
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use registry_core::api::Object;
 use registry_core::codec::{Decoded, Limits, json, yaml};
-use registry_core::registry::accept_unstored;
+use registry_core::registry::{UnacceptedError, accept_unstored};
 use registry_core::resource::ResourceType;
 use serde_json::{Map, Value};
 
@@ -151,8 +151,12 @@ impl Collected {
     fn accept(&mut self, path: &Path, value: Value) -> Result<(), InvalidManifest> {
         let kind = self.resource.kind.kind;
         let name = value.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let object = accept_unstored(&self.resource, value)
-            .map_err(|source| InvalidManifest::Unaccepted { kind, name, source })?;
+        let object = accept_unstored(&self.resource, value).map_err(|source| match source {
+            UnacceptedError::Refused(_) => InvalidManifest::Refused(source),
+            UnacceptedError::Form(_) | UnacceptedError::UnknownFields(_) => {
+                InvalidManifest::Form { kind, name, source }
+            }
+        })?;
         self.seen.check(object.name(), path)?;
         checks::check(kind, &object)?;
         self.objects.push(object);
