@@ -42,7 +42,7 @@ pub use check::PolicyCheck;
 use mutating::MutatingPolicies;
 use validating::ValidatingPolicies;
 
-/// What both plug-ins work with.
+/// The dependencies of both plug-ins.
 #[derive(Clone)]
 pub(crate) struct PolicySetup {
     /// Answers the expressions that ask what users may do.

@@ -85,9 +85,9 @@ pub(crate) fn plugins(
         })
     };
     let mut configurations = |store, plugin| {
-        let (configurations, task) =
-            Configurations::from_store(store, directories.take(plugin), metrics.manifests());
-        tasks.extend(task);
+        let configurations = Configurations::from_store(store);
+        let directory = directories.take(plugin);
+        tasks.extend(directory.map(|directory| configurations.follow(directory, metrics.manifests())));
         configurations
     };
     let mut chain = AdmissionChain::default();

@@ -9,15 +9,16 @@ use registry_core::registry::Services;
 use registry_core::rest::webhook::{WebhookCaller, WebhookTarget};
 use resources::admission::{AdmissionConfiguration, AdmissionSettings};
 
-use crate::admission::manifests::{FollowTasks, ManifestDirectories};
+use crate::admission::manifests::FollowTasks;
 use crate::admission::{AdmissionChain, NamespaceLifecycle, PolicySetup, add_policies, webhooks};
-use crate::options::{Controller, Options};
+use crate::options::Controller;
 use crate::shares::TurnBounds;
 use crate::webhooks::Webhooks;
 
 use super::assembly::Assembly;
 use super::dependencies::ServerDependencies;
 use super::error::ServerError;
+use super::manifests;
 
 /// Returns the plug-ins that are installed and enabled, in the order in which they run, and the tasks that follow their
 /// directories. An extension server has those that work on any kind; the others are about kinds of its main server.
@@ -39,7 +40,7 @@ pub(super) fn chain(
     }
     let gates = options.feature_gates();
     let configuration = options.admission.configuration(gates.features())?;
-    let (mut directories, mut tasks) = (manifests(options)?, FollowTasks::new());
+    let (mut directories, mut tasks) = (manifests::directories(options)?, FollowTasks::new());
     let with_directory = directories.plugins();
     let callers =
         callers(&configuration, services, resolver, assembly.opened.webhook_calls).map_err(|source| {
@@ -48,17 +49,7 @@ pub(super) fn chain(
         })?;
     let followed = (&mut directories, &mut tasks);
     let webhooks = webhooks::plugins(installed, services, callers, metrics.admission(), followed);
-    let own = main_kinds.is_none().then(|| {
-        let settings = AdmissionSettings {
-            access: services.access.clone(),
-            webhooks: services.webhooks.clone(),
-            configuration,
-            default_tolerations: options.admission.default_tolerations(),
-            metrics: metrics.resources().clone(),
-            features: gates.features(),
-        };
-        resources::admission::plugins(installed, &settings)
-    });
+    let own = main_kinds.is_none().then(|| plugins_for_kinds(assembly, configuration));
     for plugins in own.into_iter().chain([webhooks]) {
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);
@@ -80,14 +71,18 @@ pub(super) fn chain(
     }
 }
 
-/// Reads the directories of the plug-ins that enforce objects in files.
-///
-/// # Errors
-/// Fails if an object in them cannot be enforced; the text names the plug-in and the file.
-pub(super) fn manifests(options: &Options) -> Result<ManifestDirectories, ServerError> {
-    let configuration = options.admission.configuration(options.feature_gates().features())?;
-    ManifestDirectories::read(&configuration, |plugin| !options.admission.disables(plugin))
-        .map_err(|(plugin, source)| ServerError::Manifests { plugin, source: Box::new(source) })
+/// Returns the plug-ins that are about Kubernetes' own kinds.
+fn plugins_for_kinds(assembly: &Assembly<'_>, configuration: AdmissionConfiguration) -> AdmissionChain {
+    let (options, services) = (assembly.options, &assembly.stores.dependencies.services);
+    let settings = AdmissionSettings {
+        access: services.access.clone(),
+        webhooks: services.webhooks.clone(),
+        configuration,
+        default_tolerations: options.admission.default_tolerations(),
+        metrics: assembly.opened.metrics.resources().clone(),
+        features: options.feature_gates().features(),
+    };
+    resources::admission::plugins(&assembly.stores.known, &settings)
 }
 
 /// Returns the callers of admission webhooks, with the credentials of the kubeconfigs that the configuration names.

@@ -26,9 +26,9 @@ use crate::telemetry::Sampler;
 use crate::webhooks::CALLS as WEBHOOK_CALLS;
 
 use super::address::listen;
-use super::admission;
 use super::data_directory::DataDirectory;
 use super::long_work::LongWork;
+use super::manifests;
 use super::renewal::ServingTls;
 use crate::pki;
 
@@ -91,7 +91,7 @@ impl Checked {
         let egress = Egress::read(options.egress_selector_config_file.as_deref())?;
         let sampler = options.tracing()?.map(|configuration| Sampler::new(&configuration));
         options.admission.check(has_authored_plugins, options.feature_gates().features())?;
-        admission::manifests(options)?;
+        manifests::directories(options)?;
         let audit_policy = options.audit.audit_policy_file.as_deref().map(Policy::from_file).transpose()?;
         if let Some(path) = &options.encryption.encryption_provider_config {
             encryption::check(path)?;

@@ -95,8 +95,8 @@ struct Webhooks {
     compiled: Compiled<Vec<Arc<Webhook>>>,
     /// `None` before the first list of configurations.
     known: ArcSwapOption<Known>,
-    /// The webhooks of files; `None` without a directory.
-    from_files: Option<ArcSwap<Vec<Arc<Webhook>>>>,
+    /// The webhooks of files.
+    from_files: ArcSwap<Vec<Arc<Webhook>>>,
     /// Held while the list of all webhooks is replaced.
     replacing: Mutex<()>,
 }
@@ -115,25 +115,27 @@ pub(super) type WebhookList = Arc<Vec<Arc<Webhook>>>;
 // === impl Configurations ===
 
 impl Configurations {
-    /// Creates the webhooks of the configurations in a store, and of those in a directory. Returns the task that follows the
-    /// directory.
-    pub(super) fn from_store(
-        store: Arc<Store>,
-        directory: Option<ManifestDirectory>,
-        metrics: &ManifestMetrics,
-    ) -> (Self, Option<BoxFuture<'static, ()>>) {
+    /// Creates the webhooks of the configurations in a store.
+    pub(super) fn from_store(store: Arc<Store>) -> Self {
         let compiled = Compiled::new(store.clone(), |object| Some(webhooks_of(&object, "")));
         let webhooks = Arc::new(Webhooks {
             compiled,
             known: ArcSwapOption::empty(),
-            from_files: directory.is_some().then(ArcSwap::default),
+            from_files: ArcSwap::default(),
             replacing: Mutex::default(),
         });
-        let follower = webhooks.clone();
-        let task =
-            directory.map(|directory| directory.follow(metrics, move |found| follower.take_over(found)));
         let informer = Informer::new(store.clone(), webhooks.clone());
-        (Self { store, webhooks, synced: informer.synced(), informer: Mutex::new(Some(informer)) }, task)
+        Self { store, webhooks, synced: informer.synced(), informer: Mutex::new(Some(informer)) }
+    }
+
+    /// Adds the webhooks of a directory. Returns the task that follows it.
+    pub(super) fn follow(
+        &self,
+        directory: ManifestDirectory,
+        metrics: &ManifestMetrics,
+    ) -> BoxFuture<'static, ()> {
+        let webhooks = self.webhooks.clone();
+        directory.follow(metrics, move |manifests| webhooks.take_over(manifests))
     }
 
     /// Returns the informer, the first time it is called.
@@ -153,7 +155,8 @@ impl Configurations {
     ) -> Result<Option<WebhookList>, StatusError> {
         if is_exempt(attributes) {
             self.notice(attributes);
-            return Ok(self.webhooks.from_files().filter(|webhooks| !webhooks.is_empty()));
+            let from_files = self.webhooks.from_files.load_full();
+            return Ok((!from_files.is_empty()).then_some(from_files));
         }
         let is_known = match &*self.webhooks.known.load() {
             Some(known) if known.is_doubted() => true,
@@ -195,10 +198,9 @@ impl Configurations {
 impl Webhooks {
     /// Takes over the configurations of a directory.
     fn take_over(&self, manifests: &Manifests) {
-        let Some(from_files) = &self.from_files else { return };
         let webhooks =
             manifests.main.iter().flat_map(|configuration| webhooks_of(configuration, "manifest/"));
-        from_files.store(Arc::new(webhooks.collect()));
+        self.from_files.store(Arc::new(webhooks.collect()));
         if self.known.load().is_some() {
             self.replace();
         }
@@ -214,17 +216,13 @@ impl Webhooks {
         });
     }
 
-    fn from_files(&self) -> Option<WebhookList> {
-        self.from_files.as_ref().map(ArcSwap::load_full)
-    }
-
     /// Returns the webhooks of the files, and those of these configurations behind them: by the names of the configurations, and
     /// in each in its order.
     fn with_those_of_files(
         &self,
         configurations: impl Iterator<Item = Arc<Vec<Arc<Webhook>>>>,
     ) -> WebhookList {
-        let mut all = self.from_files().map(|webhooks| webhooks.to_vec()).unwrap_or_default();
+        let mut all = self.from_files.load().to_vec();
         for webhooks in configurations {
             all.extend(webhooks.iter().cloned());
         }

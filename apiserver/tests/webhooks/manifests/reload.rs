@@ -15,7 +15,7 @@ use crate::world::World;
 const LOOKS: Duration = Duration::from_millis(2500);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_enforced_changes_nothing_until_it_is_mended() {
+async fn a_directory_that_cannot_be_enforced_changes_nothing_until_it_is_mended() {
     let manifests = Manifests::new(&[VALIDATING_POLICIES]);
     let denying = |name: &str| denying(name, CONFIG_MAPS, "object.metadata.name != 'tried'");
     manifests.write(VALIDATING_POLICIES, "a.yaml", &denying("first.static.k8s.io"));
@@ -56,7 +56,7 @@ async fn what_cannot_be_enforced_changes_nothing_until_it_is_mended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_a_start_refuses_a_reload_refuses() {
+async fn a_reload_refuses_the_files_that_a_start_refuses() {
     let plugins = [VALIDATING_POLICIES, MUTATING_POLICIES, VALIDATING_WEBHOOKS, MUTATING_WEBHOOKS];
     let manifests = Manifests::new(&plugins);
     let mut world = World::over(manifests.builder()).await;
