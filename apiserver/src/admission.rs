@@ -6,6 +6,7 @@
 //! | `lifecycle` | the plug-in `NamespaceLifecycle` |
 //! | `policies` | `ValidatingAdmissionPolicy` and `MutatingAdmissionPolicy` |
 //! | `webhooks` | `ValidatingAdmissionWebhook` and `MutatingAdmissionWebhook` |
+//! | `manifests` | configurations of webhooks, and policies, in files |
 //! | `conditions`, `expressions` | match conditions, and the values that expressions are evaluated with |
 //! | `matching` | which writes webhooks and policies apply to |
 //!
@@ -23,6 +24,7 @@ use registry_core::api::StatusError;
 mod conditions;
 mod expressions;
 mod lifecycle;
+pub mod manifests;
 mod matching;
 mod policies;
 #[cfg(test)]
@@ -32,7 +34,7 @@ pub(crate) mod webhooks;
 pub use lifecycle::NamespaceLifecycle;
 pub(crate) use lifecycle::held_until;
 pub use policies::PolicyCheck;
-pub(crate) use policies::add_to as add_policies;
+pub(crate) use policies::{PolicySetup, add_to as add_policies};
 pub use registry_core::admission::{
     AdmissionChain, AdmissionPlugin, Attributes, MutatingAdmission, ObjectWrite, ObjectWriteMut, Operation,
     OperationOptions, RequestValidation, ServedKinds, ValidatingAdmission,

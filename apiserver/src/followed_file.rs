@@ -1,16 +1,21 @@
-//! A file that is looked at again and again: configuration that changes while the server runs.
+//! A file, or a directory of files, that is looked at again and again: configuration that changes while the server runs.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// A file, and its content when it was looked at last.
-pub(crate) struct FollowedFile {
+pub(crate) type FollowedFile = Followed<Vec<u8>>;
+
+/// A path, and its content when it was looked at last.
+pub(crate) struct Followed<C> {
     path: PathBuf,
     /// Time between two looks.
     period: Duration,
+    /// Reads the content.
+    read: fn(&Path) -> io::Result<C>,
     /// `None` if the content is looked at again, whether or not it changes.
-    content: Option<Vec<u8>>,
+    content: Option<C>,
     /// The last failure: repeated ones are reported once.
     failure: Option<ErrorKind>,
 }
@@ -20,7 +25,21 @@ pub(crate) struct FollowedFile {
 impl FollowedFile {
     /// Follows a file that has been read.
     pub(crate) fn new(path: &Path, content: Vec<u8>, period: Duration) -> Self {
-        Self { path: path.to_owned(), period, content: Some(content), failure: None }
+        Self::read_by(path, content, period, |path| std::fs::read(path))
+    }
+}
+
+// === impl Followed ===
+
+impl<C: Clone + PartialEq + Send + 'static> Followed<C> {
+    /// Follows a path whose content has been read by this function.
+    pub(crate) fn read_by(
+        path: &Path,
+        content: C,
+        period: Duration,
+        read: fn(&Path) -> io::Result<C>,
+    ) -> Self {
+        Self { path: path.to_owned(), period, read, content: Some(content), failure: None }
     }
 
     /// Returns the path.
@@ -28,14 +47,16 @@ impl FollowedFile {
         &self.path
     }
 
-    /// Waits until the file has another content, and returns that.
+    /// Waits until there is another content, and returns that.
     ///
     /// # Errors
-    /// Fails if the file cannot be read any more.
-    pub(crate) async fn changed(&mut self) -> io::Result<Vec<u8>> {
+    /// Fails if the content cannot be read any more.
+    pub(crate) async fn changed(&mut self) -> io::Result<C> {
         loop {
             tokio::time::sleep(self.period).await;
-            match tokio::fs::read(&self.path).await {
+            let (path, read) = (self.path.clone(), self.read);
+            let content = tokio::task::spawn_blocking(move || read(&path)).await;
+            match content.map_err(io::Error::other).flatten() {
                 Ok(content) => {
                     self.failure = None;
                     if self.content.as_ref() != Some(&content) {

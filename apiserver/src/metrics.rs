@@ -11,7 +11,7 @@
 //! | `access` | authentication and authorization |
 //! | `authorization` | authorizers and their webhooks |
 //! | `jwt` | the issuers of JWTs |
-//! | `admission`, `policies` | admission webhooks, and admission policies |
+//! | `admission`, `policies`, `manifests` | admission webhooks, admission policies, and files with either |
 //! | `aggregator` | APIServices |
 //! | `peers` | requests that other servers of the cluster serve |
 //! | `audit` | audit events |
@@ -49,6 +49,7 @@ mod exposition;
 mod external_signer;
 mod health;
 mod jwt;
+mod manifests;
 mod names;
 mod peers;
 mod policies;
@@ -68,6 +69,8 @@ pub use external_signer::ExternalSignerMetrics;
 pub use health::HealthMetrics;
 pub(crate) use jwt::IssuerMetrics;
 pub use jwt::JwtMetrics;
+pub use manifests::ManifestMetrics;
+pub(crate) use manifests::PluginManifestMetrics;
 pub use peers::PeerMetrics;
 pub use policies::{Enforcement, PolicyMetrics};
 pub use requests::RequestMetrics;

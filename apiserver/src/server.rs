@@ -14,6 +14,7 @@
 //! | `authored` | the additions of a server's author |
 //! | `definitions` | the check of the schemas of authors' structs |
 //! | `dependencies` | the components that resources depend on |
+//! | `manifests` | the directories with webhooks and policies |
 //! | `opening` | everything that is opened before the stores |
 //! | `address` | the address that the server listens on |
 //! | `extension` | the main server of an extension server |
@@ -74,6 +75,7 @@ mod kubeconfig;
 mod listener;
 mod long_requests;
 mod long_work;
+mod manifests;
 mod opening;
 mod peer_leases;
 mod post_start;

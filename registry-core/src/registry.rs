@@ -5,6 +5,7 @@
 //! | [`storage_map`] | the resources that are served: group, version, path and storage |
 //! | `serving` | changes of them while the server runs |
 //! | [`store`] | the generic store |
+//! | `unstored` | objects that a server reads from files |
 //! | [`subresource`], [`scale`], [`mod@connect`] | storages of subresources |
 //! | `converted`, `object_adapter` | storages of versions that are not the stored one; the conversion of objects |
 //! | [`informer`] | compiled forms of objects that follow every change |
@@ -26,6 +27,7 @@ pub mod store;
 pub mod subresource;
 #[cfg(test)]
 pub(crate) mod testing;
+mod unstored;
 
 pub use connect::{ConnectRules, ConnectStore};
 pub use errors::interpret_watch;
@@ -41,3 +43,4 @@ pub use store::{
     FinishHook, MainRules, PreparedWrite, StatusRules, Store, StoreHooks, StoreOptions, UpdateRules,
 };
 pub use subresource::SubresourceStore;
+pub use unstored::{UnacceptedError, accept_unstored};

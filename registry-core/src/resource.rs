@@ -10,6 +10,7 @@
 //! | [`testing`] | checks for authors that a conversion is lossless; schemas that tests have to wait for |
 //! | `declaration` | checks of a declaration against its schema |
 //! | `description` | the constant form |
+//! | `defaulting` | the defaults of a decoded object |
 //! | `versions` | the served versions of a stored kind |
 //! | [`conversion`] | the conversion between a version and the stored one |
 //! | `properties` | the properties that are plain data |
@@ -40,6 +41,7 @@ mod cell;
 mod columns;
 pub mod conversion;
 pub(crate) mod declaration;
+mod defaulting;
 mod description;
 mod extract;
 #[doc(hidden)]
@@ -58,6 +60,7 @@ pub use cell::{Cell, CellValue, TableCell, duration_text};
 pub use columns::{
     Column, ColumnFormat, ColumnType, RowCondition, RowConditionType, TableColumn, TableColumns,
 };
+pub use defaulting::{in_form, with_defaults};
 pub(crate) use description::same_bytes;
 pub use description::{ConversionDescription, ResourceDescription};
 pub use gated::GatedField;

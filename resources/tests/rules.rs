@@ -253,10 +253,11 @@ fn outcome(resource: &ResourceType, base: &Value, case: &Value) -> (Vec<String>,
     };
     let mut context = RequestContext::default();
     context.resource = Some(resource.resource());
+    let features = features_of(case);
     let strategy = &resource.stored().strategy;
+    let strategy = strategy.for_features(features).unwrap_or_else(|| strategy.clone());
     let (mut new, empty) = object("object");
     let old = case.get("old").map(|_| object("old").0);
-    let features = features_of(case);
     for field in strategy.gated_fields().iter().filter(|field| !field.is_enabled(features)) {
         field.drop_from(&mut new, old.as_ref());
     }

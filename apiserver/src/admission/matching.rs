@@ -35,8 +35,8 @@ pub(crate) use versions::{MatchedObjects, VersionedObjects, own_path};
 /// The resource of namespaces.
 const NAMESPACES: GroupResource = GroupResource { group: "", resource: "namespaces" };
 
-/// The kinds that configure admission itself. Neither webhooks nor policies apply to them, so that a wrong one can always
-/// be corrected.
+/// The kinds that configure admission itself. Neither webhooks nor policies of the API apply to them, so that a wrong one can
+/// always be corrected.
 const EXEMPT_KINDS: [&str; 6] = [
     "MutatingAdmissionPolicy",
     "MutatingAdmissionPolicyBinding",
@@ -176,7 +176,7 @@ pub(crate) fn namespace_of<'a>(context: &'a RequestContext, attributes: &Attribu
     if is_namespace { attributes.name } else { &context.namespace }
 }
 
-/// Whether neither webhooks nor policies apply to this write, because it configures admission itself.
+/// Whether only webhooks of files apply to this write, because it configures admission itself.
 pub(crate) fn is_exempt(attributes: &Attributes<'_>) -> bool {
     attributes.kind.group == "admissionregistration.k8s.io" && EXEMPT_KINDS.contains(&attributes.kind.kind)
 }

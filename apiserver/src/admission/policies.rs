@@ -27,6 +27,7 @@ use registry_core::rest::access::AccessReviewer;
 use crate::main_server::MainKinds;
 use crate::metrics::AdmissionMetrics;
 
+use super::manifests::{FollowTasks, ManifestDirectories, ManifestPlugin};
 use super::{AdmissionChain, Attributes};
 
 mod check;
@@ -41,36 +42,54 @@ pub use check::PolicyCheck;
 use mutating::MutatingPolicies;
 use validating::ValidatingPolicies;
 
-/// Adds the plug-ins of policies to a chain, if policies are served. Their parameters are objects of this server, or of its
-/// main server.
+/// The dependencies of both plug-ins.
+#[derive(Clone)]
+pub(crate) struct PolicySetup {
+    /// Answers the expressions that ask what users may do.
+    pub(crate) access: Arc<dyn AccessReviewer>,
+    pub(crate) metrics: AdmissionMetrics,
+    /// The main server of an extension server, whose objects are parameters too.
+    pub(crate) main: Option<Arc<MainKinds>>,
+}
+
+/// Adds the plug-ins of policies to a chain, if policies are served, and the tasks that follow their directories.
 pub(crate) fn add_to(
     chain: &mut AdmissionChain,
     installed: &InstalledApi,
-    access: &Arc<dyn AccessReviewer>,
-    metrics: &AdmissionMetrics,
-    main: Option<&Arc<MainKinds>>,
+    setup: &PolicySetup,
+    (directories, tasks): (&mut ManifestDirectories, &mut FollowTasks),
 ) {
-    if let Some(plugin) = MutatingPolicies::new(installed, access.clone(), metrics.clone(), main.cloned()) {
+    let manifests = setup.metrics.manifests();
+    if let Some(plugin) = MutatingPolicies::new(installed, setup.clone()) {
+        let directory = directories.take(ManifestPlugin::MutatingPolicies);
+        tasks.extend(directory.map(|directory| plugin.follow(directory, manifests)));
         chain.mutating.push(Arc::new(plugin));
     }
-    if let Some(plugin) = ValidatingPolicies::new(installed, access.clone(), metrics.clone(), main.cloned()) {
+    if let Some(plugin) = ValidatingPolicies::new(installed, setup.clone()) {
+        let directory = directories.take(ManifestPlugin::ValidatingPolicies);
+        tasks.extend(directory.map(|directory| plugin.follow(directory, manifests)));
         chain.validating.push(Arc::new(plugin));
     }
 }
 
-/// Whether policies do not apply to a write: it configures policies, so that a wrong one can always be corrected, or it is a
-/// review that the server itself depends on.
-///
-/// Kubernetes concept: `pkg/kubeapiserver/admission/exclusion`.
-fn is_excluded(attributes: &Attributes<'_>) -> bool {
+/// Whether a write configures policies. Those of the API do not apply to it, so that a wrong one can always be corrected; those of
+/// files do.
+fn configures_policies(attributes: &Attributes<'_>) -> bool {
     const POLICIES: [&str; 4] = [
         "mutatingadmissionpolicies",
         "mutatingadmissionpolicybindings",
         "validatingadmissionpolicies",
         "validatingadmissionpolicybindings",
     ];
+    let resource = &attributes.resource;
+    resource.group == "admissionregistration.k8s.io" && POLICIES.contains(&resource.resource)
+}
+
+/// Whether no policies apply to a write: it is a review that the server itself depends on.
+///
+/// Kubernetes concept: `pkg/kubeapiserver/admission/exclusion`.
+fn is_excluded(attributes: &Attributes<'_>) -> bool {
     match attributes.resource.group {
-        "admissionregistration.k8s.io" => POLICIES.contains(&attributes.resource.resource),
         "authentication.k8s.io" => {
             matches!(attributes.resource.resource, "selfsubjectreviews" | "tokenreviews")
         }

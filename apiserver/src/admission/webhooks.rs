@@ -11,6 +11,9 @@
 //! | `patch` | the change that a mutating webhook asks for |
 //! | `mutating`, `validating` | the plug-ins |
 //!
+//! The webhooks of files are called first, as part of the same list. They alone are called for the objects that configure
+//! admission.
+//!
 //! A server without webhooks spends one atomic read on a write. While the registered webhooks are not known yet, writes wait,
 //! and are refused if that takes too long: a server that has just started skips no webhook.
 //!
@@ -31,6 +34,7 @@ use resources::api::admissionregistration::validatingwebhookconfigurations::Vali
 use crate::metrics::AdmissionMetrics;
 
 use super::AdmissionChain;
+use super::manifests::{FollowTasks, ManifestDirectories, ManifestPlugin};
 use super::matching::Matcher;
 
 mod answer;
@@ -64,12 +68,13 @@ pub(crate) struct Callers {
     pub(crate) validating: Arc<dyn WebhookCaller>,
 }
 
-/// Returns both plug-ins, unless their configurations are not served.
+/// Returns both plug-ins, unless their configurations are not served, and adds the tasks that follow their directories.
 pub(crate) fn plugins(
     installed: &InstalledApi,
     services: &Services,
     callers: Callers,
     metrics: &AdmissionMetrics,
+    (directories, tasks): (&mut ManifestDirectories, &mut FollowTasks),
 ) -> AdmissionChain {
     let dependencies = |caller: Arc<dyn WebhookCaller>| {
         Arc::new(Dependencies {
@@ -79,14 +84,20 @@ pub(crate) fn plugins(
             metrics: metrics.clone(),
         })
     };
+    let mut configurations = |store, plugin| {
+        let configurations = Configurations::from_store(store);
+        let directory = directories.take(plugin);
+        tasks.extend(directory.map(|directory| configurations.follow(directory, metrics.manifests())));
+        configurations
+    };
     let mut chain = AdmissionChain::default();
     if let Some(store) = installed.store(MutatingWebhookConfigurations::TYPE) {
-        let configurations = Configurations::from_store(store);
+        let configurations = configurations(store, ManifestPlugin::MutatingWebhooks);
         let dependencies = dependencies(callers.mutating);
         chain.mutating.push(Arc::new(MutatingAdmissionWebhook::new(configurations, dependencies)));
     }
     if let Some(store) = installed.store(ValidatingWebhookConfigurations::TYPE) {
-        let configurations = Configurations::from_store(store);
+        let configurations = configurations(store, ManifestPlugin::ValidatingWebhooks);
         let dependencies = dependencies(callers.validating);
         chain.validating.push(Arc::new(ValidatingAdmissionWebhook::new(configurations, dependencies)));
     }

@@ -13,6 +13,7 @@ use registry_core::apply::keep_reset;
 use registry_core::codec::protobuf::Envelope;
 use registry_core::codec::{DecodeError, Decoded, Limits, cbor, json, protobuf, yaml};
 use registry_core::context::Budget;
+use registry_core::resource::{in_form, with_defaults};
 use registry_core::rest::NewObject;
 use registry_core::schema::{EmptyFields, FieldIssue, Schema, TypeTable};
 use responses::negotiation::Format;
@@ -225,34 +226,16 @@ pub(super) fn check_name(call: &Call<'_>, object: &Object) -> Result<(), StatusE
     }
 }
 
-/// Returns the object that a schema has changed.
-///
-/// # Errors
-/// 500 if it is none any longer.
-fn in_form(value: Value) -> Result<Object, StatusError> {
-    let changed = |value| format!("the schema turned an object into {}", json::type_name(&value));
-    Object::from_value(value).map_err(|value| StatusError::internal(changed(value)))
-}
-
 /// Returns the object with the defaults of its schema and its resource. A list that the client sent empty gets none.
 ///
 /// # Errors
 /// 413 if they take too much memory.
 pub(super) fn set_defaults(
     call: &Call<'_>,
-    mut object: Object,
+    object: Object,
     empty_fields: Option<&EmptyFields>,
 ) -> Result<Object, StatusError> {
     let storage = &call.route.path.capabilities.storage;
-    if let Some(empty) = empty_fields {
-        empty.put_back(&mut object, |_| true);
-    }
-    let mut value = object.into_value();
-    storage.schema().apply_defaults(&mut value, &call.context.budget)?;
-    let mut object = in_form(value)?;
-    storage.apply_defaults(&mut object);
-    if let Some(empty) = empty_fields {
-        empty.take_out(&mut object);
-    }
-    Ok(object)
+    let dependent = |object: &mut Object| storage.apply_defaults(object);
+    with_defaults(object, empty_fields, &storage.schema(), dependent, &call.context.budget)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use prometheus::{HistogramVec, IntCounterVec};
 use registry_core::metrics::{Families, MetricsError};
 
-use super::{PolicyMetrics, names};
+use super::{ManifestMetrics, PolicyMetrics, names};
 
 /// The largest code that is counted by itself.
 const MAX_CODE: u16 = 600;
@@ -23,6 +23,7 @@ pub struct AdmissionMetrics {
     condition_exclusions: IntCounterVec,
     condition_durations: HistogramVec,
     policies: PolicyMetrics,
+    manifests: ManifestMetrics,
 }
 
 /// The kind of a webhook.
@@ -76,6 +77,7 @@ impl AdmissionMetrics {
             condition_exclusions: families.counter(&names::MATCH_CONDITION_EXCLUSIONS)?,
             condition_durations: families.histogram(&names::MATCH_CONDITION_DURATION)?,
             policies: PolicyMetrics::new(families)?,
+            manifests: ManifestMetrics::new(families)?,
         })
     }
 
@@ -104,6 +106,11 @@ impl AdmissionMetrics {
         if matches!(outcome, WebhookOutcome::FailedOpen(_)) {
             self.fail_open.with_label_values(&[name, kind]).inc();
         }
+    }
+
+    /// Returns the metrics of directories with manifests.
+    pub fn manifests(&self) -> &ManifestMetrics {
+        &self.manifests
     }
 
     /// Returns the metrics of policies.

@@ -156,6 +156,26 @@ pub(super) const AUTHORIZATION_CONFIG_INFO: Definition = Definition::new(
     &["apiserver_id_hash", "hash"],
 );
 
+pub(super) const MANIFEST_RELOADS: Definition = Definition::new(
+    "apiserver_manifest_admission_config_controller_automatic_reloads_total",
+    "Total number of automatic reloads of admission manifest configuration split by status, plugin, and apiserver identity.",
+    &["status", "plugin", "apiserver_id_hash"],
+);
+
+pub(super) const MANIFEST_RELOAD_TIME: Definition = Definition::new(
+    "apiserver_manifest_admission_config_controller_automatic_reload_last_timestamp_seconds",
+    "Timestamp of the last automatic reload of admission manifest configuration split by status, plugin, and apiserver \
+     identity.",
+    &["status", "plugin", "apiserver_id_hash"],
+);
+
+pub(super) const MANIFEST_CONFIG_INFO: Definition = Definition::new(
+    "apiserver_manifest_admission_config_controller_last_config_info",
+    "Information about the last applied admission manifest configuration with hash as label, split by plugin and apiserver \
+     identity.",
+    &["plugin", "apiserver_id_hash", "hash"],
+);
+
 pub(super) const AUTHORIZATION_WEBHOOK_EVALUATIONS: Definition = Definition::new(
     "apiserver_authorization_webhook_evaluations_total",
     "Round-trips to authorization webhooks.",

@@ -9,6 +9,7 @@ use std::str::FromStr;
 
 use clap::{ArgAction, Args};
 use registry_core::admission::AdmissionChain;
+use registry_core::features::Features;
 use resources::admission::{AdmissionConfiguration, DefaultTolerations};
 
 use super::OptionsError;
@@ -100,9 +101,9 @@ impl AdmissionOptions {
     ///
     /// # Errors
     /// As [`apply`](Self::apply) and [`configuration`](Self::configuration), as far as that can be known.
-    pub fn check(&self, has_authored_plugins: bool) -> Result<(), OptionsError> {
+    pub fn check(&self, has_authored_plugins: bool, features: Features) -> Result<(), OptionsError> {
         self.check_names(|_| has_authored_plugins)?;
-        self.configuration().map(|_| ())
+        self.configuration(features).map(|_| ())
     }
 
     /// Checks that there is a plug-in of each name, and that none is enabled and disabled at once.
@@ -122,14 +123,16 @@ impl AdmissionOptions {
         }
     }
 
-    /// Reads the configuration of the plug-ins.
+    /// Reads the configuration of the plug-ins, on a server with these features.
     ///
     /// # Errors
     /// Fails if the file cannot be read or is not valid, or if a plug-in is enabled that cannot work without a
     /// configuration and has none.
-    pub fn configuration(&self) -> Result<AdmissionConfiguration, OptionsError> {
+    pub fn configuration(&self, features: Features) -> Result<AdmissionConfiguration, OptionsError> {
         let configuration = match &self.admission_control_config_file {
-            Some(path) => AdmissionConfiguration::read(path).map_err(OptionsError::AdmissionConfiguration)?,
+            Some(path) => {
+                AdmissionConfiguration::read(path, features).map_err(OptionsError::AdmissionConfiguration)?
+            }
             None => AdmissionConfiguration::default(),
         };
         if let Some(name) = configuration.unconfigured().find(|name| self.enables(name)) {
@@ -150,7 +153,8 @@ impl AdmissionOptions {
         self.enable_admission_plugins.iter().any(|enabled| enabled.0 == name)
     }
 
-    fn disables(&self, name: &str) -> bool {
+    /// Returns whether a plug-in is disabled by its name.
+    pub fn disables(&self, name: &str) -> bool {
         self.disable_admission_plugins.iter().any(|disabled| disabled.0 == name)
     }
 }

@@ -13,7 +13,8 @@ pub struct ApiOptions {
     #[arg(long, value_name = "API=BOOL,…", value_delimiter = ',')]
     pub runtime_config: Vec<RuntimeSwitch>,
 
-    /// Enable or disable features: CBORServingAndStorage=BOOL (alpha; off) supports CBOR, ShardedListAndWatch=BOOL (alpha;
+    /// Enable or disable features: CBORServingAndStorage=BOOL (alpha; off) supports CBOR,
+    /// ManifestBasedAdmissionControlConfig=BOOL (alpha; off) webhooks and policies in files, ShardedListAndWatch=BOOL (alpha;
     /// off) shards of lists, CoordinatedLeaderElection=BOOL (beta; off) elects leaders among LeaseCandidates. Kinds that are
     /// served if `--runtime-config` enables them too: ClusterTrustBundle=BOOL (beta; off), GenericWorkload=BOOL (alpha; off),
     /// PodCertificateRequest=BOOL (beta; off), StorageVersionMigrator=BOOL (beta; off). AllAlpha=BOOL and AllBeta=BOOL

@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::CommandFactory;
+use registry_core::features::Features;
 use registry_core::registry::InstalledApi;
 use resources::admission::AdmissionSettings;
 
@@ -320,7 +321,12 @@ fn admission_plugins_are_configured_by_a_file() {
         std::fs::write(&path, text).unwrap();
         let file = format!("--admission-control-config-file={}", path.display());
         let flags: Vec<&str> = flags.iter().copied().chain([file.as_str()]).collect();
-        parse(&flags).unwrap().admission.configuration().map(drop).map_err(|error| error.to_string())
+        parse(&flags)
+            .unwrap()
+            .admission
+            .configuration(Features::default())
+            .map(drop)
+            .map_err(|error| error.to_string())
     };
     let head = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n";
     let limits = "- name: EventRateLimit\n  path: limits.yaml\n";

@@ -9,7 +9,8 @@ use registry_core::registry::Services;
 use registry_core::rest::webhook::{WebhookCaller, WebhookTarget};
 use resources::admission::{AdmissionConfiguration, AdmissionSettings};
 
-use crate::admission::{AdmissionChain, NamespaceLifecycle, add_policies, webhooks};
+use crate::admission::manifests::FollowTasks;
+use crate::admission::{AdmissionChain, NamespaceLifecycle, PolicySetup, add_policies, webhooks};
 use crate::options::Controller;
 use crate::shares::TurnBounds;
 use crate::webhooks::Webhooks;
@@ -17,16 +18,18 @@ use crate::webhooks::Webhooks;
 use super::assembly::Assembly;
 use super::dependencies::ServerDependencies;
 use super::error::ServerError;
+use super::manifests;
 
-/// Returns the plug-ins that are installed and enabled, in the order in which they run. An extension server has those that
-/// work on any kind; the others are about kinds of its main server. `add_authored` adds those of the server's author.
+/// Returns the plug-ins that are installed and enabled, in the order in which they run, and the tasks that follow their
+/// directories. An extension server has those that work on any kind; the others are about kinds of its main server.
+/// `add_authored` adds those of the server's author.
 ///
 /// # Errors
 /// Fails if an option names a plug-in that does not exist, or a file that cannot be used.
 pub(super) fn chain(
     assembly: &Assembly<'_>,
     add_authored: impl FnOnce(&mut AdmissionChain),
-) -> Result<AdmissionChain, ServerError> {
+) -> Result<(AdmissionChain, FollowTasks), ServerError> {
     let (options, metrics, installed) = (assembly.options, &assembly.opened.metrics, &assembly.stores.known);
     let ServerDependencies { services, resolver, .. } = &assembly.stores.dependencies;
     let main_kinds = assembly.stores.main.as_ref().map(|main| &main.kinds);
@@ -35,36 +38,51 @@ pub(super) fn chain(
         let runs_controller = options.runs_controller(Controller::Namespace);
         chain.mutating.push(Arc::new(lifecycle.beside_controller(runs_controller)));
     }
-    let configuration = options.admission.configuration()?;
+    let gates = options.feature_gates();
+    let configuration = options.admission.configuration(gates.features())?;
+    let (mut directories, mut tasks) = (manifests::directories(options)?, FollowTasks::new());
+    let with_directory = directories.plugins();
     let callers =
         callers(&configuration, services, resolver, assembly.opened.webhook_calls).map_err(|source| {
             let place = "--admission-control-config-file: kubeConfigFile";
             ServerError::Kubeconfig { place, source }
         })?;
-    let webhooks = webhooks::plugins(installed, services, callers, metrics.admission());
-    let gates = options.feature_gates();
-    let own = main_kinds.is_none().then(|| {
-        let settings = AdmissionSettings {
-            access: services.access.clone(),
-            webhooks: services.webhooks.clone(),
-            configuration,
-            default_tolerations: options.admission.default_tolerations(),
-            metrics: metrics.resources().clone(),
-            features: gates.features(),
-        };
-        resources::admission::plugins(installed, &settings)
-    });
+    let followed = (&mut directories, &mut tasks);
+    let webhooks = webhooks::plugins(installed, services, callers, metrics.admission(), followed);
+    let own = main_kinds.is_none().then(|| plugins_for_kinds(assembly, configuration));
     for plugins in own.into_iter().chain([webhooks]) {
         chain.mutating.extend(plugins.mutating);
         chain.validating.extend(plugins.validating);
     }
-    add_policies(&mut chain, installed, &services.access, metrics.admission(), main_kinds);
+    let setup = PolicySetup {
+        access: services.access.clone(),
+        metrics: metrics.admission().clone(),
+        main: main_kinds.cloned(),
+    };
+    add_policies(&mut chain, installed, &setup, (&mut directories, &mut tasks));
     if main_kinds.is_none() && !gates.is_enabled(Feature::MutatingAdmissionPolicy) {
         chain.mutating.retain(|plugin| plugin.name() != Feature::MutatingAdmissionPolicy.name());
     }
     add_authored(&mut chain);
     options.admission.apply(&mut chain)?;
-    Ok(chain)
+    match with_directory.into_iter().find(|plugin| !chain.names().any(|name| name == *plugin)) {
+        Some(plugin) => Err(ServerError::UnservedManifests(plugin)),
+        None => Ok((chain, tasks)),
+    }
+}
+
+/// Returns the plug-ins that are about Kubernetes' own kinds.
+fn plugins_for_kinds(assembly: &Assembly<'_>, configuration: AdmissionConfiguration) -> AdmissionChain {
+    let (options, services) = (assembly.options, &assembly.stores.dependencies.services);
+    let settings = AdmissionSettings {
+        access: services.access.clone(),
+        webhooks: services.webhooks.clone(),
+        configuration,
+        default_tolerations: options.admission.default_tolerations(),
+        metrics: assembly.opened.metrics.resources().clone(),
+        features: options.feature_gates().features(),
+    };
+    resources::admission::plugins(&assembly.stores.known, &settings)
 }
 
 /// Returns the callers of admission webhooks, with the credentials of the kubeconfigs that the configuration names.

@@ -238,7 +238,7 @@ impl ServerBuilder {
         let descriptors = Descriptors::for_process().reported();
         let mut assembly = Assembly::new(&options, &opened, &stores, &lifecycle);
         let mut hooks = assembly.attach_rules();
-        let admission = admission::chain(&assembly, |chain| authored.admit(chain))?;
+        let (admission, manifests) = admission::chain(&assembly, |chain| authored.admit(chain))?;
         assembly.follow_policy();
         kubeconfig::write_all(&options, opened.address, &opened.identities)?;
         stores.dependencies.publish_keys(&options, opened.address);
@@ -249,6 +249,7 @@ impl ServerBuilder {
         hooks.extend(assembly.publish_peer_address());
         let (filters, mut hooks) = assembly.filters(handler, hooks);
         hooks.run_beside(stores.following);
+        hooks.run_beside(manifests);
         let presented = Presented {
             kubelet: stores.dependencies.kubelet_certificate(),
             proxy: opened.proxy_identity.clone(),

@@ -15,6 +15,7 @@ use registry_core::storage::etcd3::ConnectError;
 
 use super::authentication_config::NAME as AUTHENTICATION_CONFIG;
 use super::data_directory::DataDirectoryError;
+use crate::admission::manifests::ManifestsError;
 use crate::api_server::ApiServerError;
 use crate::audit::AuditError;
 use crate::authentication::{AuthenticationError, ExternalSignerError};
@@ -78,6 +79,20 @@ pub enum ServerError {
         /// The reason.
         source: SettingsError,
     },
+    /// An object in a directory of manifests cannot be enforced. Not retryable.
+    #[error("--admission-control-config-file: {plugin}: staticManifestsDir: {source}")]
+    Manifests {
+        /// The plug-in.
+        plugin: &'static str,
+        /// The reason.
+        source: Box<ManifestsError>,
+    },
+    /// A plug-in with a directory of manifests is not in force. Not retryable.
+    #[error(
+        "--admission-control-config-file: {0}: staticManifestsDir would not be enforced, because the plug-in or its API is not \
+         enabled: see --runtime-config and --feature-gates, or remove staticManifestsDir"
+    )]
+    UnservedManifests(&'static str),
     /// Keys or certificates cannot be read, created or used. Not retryable.
     #[error(transparent)]
     Pki(#[from] PkiError),

@@ -28,6 +28,7 @@ use crate::webhooks::CALLS as WEBHOOK_CALLS;
 use super::address::listen;
 use super::data_directory::DataDirectory;
 use super::long_work::LongWork;
+use super::manifests;
 use super::renewal::ServingTls;
 use crate::pki;
 
@@ -89,7 +90,8 @@ impl Checked {
         let storage_choice = options.validate()?;
         let egress = Egress::read(options.egress_selector_config_file.as_deref())?;
         let sampler = options.tracing()?.map(|configuration| Sampler::new(&configuration));
-        options.admission.check(has_authored_plugins)?;
+        options.admission.check(has_authored_plugins, options.feature_gates().features())?;
+        manifests::directories(options)?;
         let audit_policy = options.audit.audit_policy_file.as_deref().map(Policy::from_file).transpose()?;
         if let Some(path) = &options.encryption.encryption_provider_config {
             encryption::check(path)?;

@@ -12,6 +12,7 @@ follow_pages! {
     the_page_on_kubectl_shows_the_output_that_there_is => "operate/kubectl.md",
     the_page_on_users_shows_the_output_that_there_is => "operate/users.md",
     the_page_on_audit_shows_the_output_that_there_is => "operate/audit.md",
+    the_page_on_admission_shows_the_output_that_there_is => "operate/admission.md",
     the_page_on_encryption_shows_the_output_that_there_is => "operate/encryption.md",
     the_page_on_etcd_shows_the_output_that_there_is => "operate/etcd.md",
     the_page_on_backup_shows_the_output_that_there_is => "operate/backup.md",

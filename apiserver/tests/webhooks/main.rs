@@ -16,6 +16,7 @@ mod credentials;
 #[path = "../support/hook.rs"]
 mod hook;
 mod hostile;
+mod manifests;
 mod matching;
 mod mutating;
 #[path = "../support/tls_server.rs"]

@@ -4,11 +4,12 @@
 //!
 //! Kubernetes concept: `AdmissionConfiguration` of `apiserver.config.k8s.io`.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use registry_core::codec::{DecodeError, Limits, yaml};
+use registry_core::features::{Feature, Features};
 use registry_core::rest::webhook::WebhookTarget;
 use registry_core::schema::FieldIssue;
 use serde::Deserialize;
@@ -37,6 +38,8 @@ pub struct AdmissionConfiguration {
     pub mutating_webhook_kubeconfig: Option<PathBuf>,
     /// The kubeconfig with the credentials for validating webhooks, if any.
     pub validating_webhook_kubeconfig: Option<PathBuf>,
+    /// The directories with manifests, by the names of the plug-ins that enforce them.
+    pub static_manifests: HashMap<&'static str, PathBuf>,
 }
 
 /// The file as it is written.
@@ -69,6 +72,28 @@ struct WrittenWebhooks {
     _kind: String,
     #[serde(default)]
     kube_config_file: String,
+    #[serde(default)]
+    static_manifests_dir: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct WrittenPolicies {
+    #[serde(rename = "apiVersion")]
+    _api_version: String,
+    #[serde(rename = "kind")]
+    _kind: String,
+    #[serde(default)]
+    static_manifests_dir: String,
+}
+
+/// Where a configuration is read.
+#[derive(Clone, Copy)]
+struct Place<'p> {
+    /// The directory that relative paths begin at.
+    directory: &'p Path,
+    /// The features of the server.
+    features: Features,
 }
 
 /// Error of the file of `--admission-control-config-file`. Not retryable.
@@ -153,14 +178,15 @@ impl ConfigurationError {
 // === impl AdmissionConfiguration ===
 
 impl AdmissionConfiguration {
-    /// Reads a file, and the files that it refers to.
+    /// Reads a file, and the files that it refers to, on a server with these features. Of directories with manifests only the
+    /// path is checked.
     ///
     /// # Errors
     /// A file cannot be read, or is not valid; the text names the file, the plug-in and the field.
-    pub fn read(path: &Path) -> Result<Self, ConfigurationError> {
+    pub fn read(path: &Path, features: Features) -> Result<Self, ConfigurationError> {
         let value = read_file(path)?;
-        let directory = path.parent().unwrap_or(Path::new(""));
-        Self::from_value(value, directory).map_err(|error| error.in_file(path))
+        let place = Place { directory: path.parent().unwrap_or(Path::new("")), features };
+        Self::from_value(value, place).map_err(|error| error.in_file(path))
     }
 
     /// Returns the names of plug-ins that cannot work without a configuration, and have none.
@@ -177,14 +203,14 @@ impl AdmissionConfiguration {
         self.image_policy.as_ref().map(|settings| &settings.webhook.target)
     }
 
-    fn from_value(value: Value, directory: &Path) -> Result<Self, ConfigurationError> {
+    fn from_value(value: Value, place: Place<'_>) -> Result<Self, ConfigurationError> {
         let mut configuration = Self::default();
         // Formerly the file was the configuration of one plug-in.
         for (field, plugin) in
             [("imagePolicy", "ImagePolicyWebhook"), ("podNodeSelectorPluginConfig", "PodNodeSelector")]
         {
             if value.get("kind").is_none() && value.get(field).is_some() {
-                configuration.set(plugin, value, directory)?;
+                configuration.set(plugin, value, place)?;
                 return Ok(configuration);
             }
         }
@@ -206,16 +232,16 @@ impl AdmissionConfiguration {
             let value = match (plugin.path.as_str(), plugin.configuration) {
                 ("", None) => continue,
                 ("", Some(value)) => value,
-                (path, None) => read_file(&directory.join(path)).map_err(failed)?,
+                (path, None) => read_file(&place.directory.join(path)).map_err(failed)?,
                 (_, Some(_)) => return Err(failed(ConfigurationError::PathAndConfiguration)),
             };
-            configuration.set(&plugin.name, value, directory).map_err(failed)?;
+            configuration.set(&plugin.name, value, place).map_err(failed)?;
         }
         Ok(configuration)
     }
 
     /// Sets the configuration of a plug-in.
-    fn set(&mut self, plugin: &str, value: Value, directory: &Path) -> Result<(), ConfigurationError> {
+    fn set(&mut self, plugin: &str, value: Value, place: Place<'_>) -> Result<(), ConfigurationError> {
         match plugin {
             "PodSecurity" => {
                 check_kind(&value, &[("pod-security.admission.config.k8s.io/", "PodSecurityConfiguration")])?;
@@ -238,24 +264,77 @@ impl AdmissionConfiguration {
                 self.tolerations = TolerationSettings::read(value)?;
             }
             "PodNodeSelector" => self.node_selector = NodeSelectorSettings::read(&value)?,
-            "ImagePolicyWebhook" => self.image_policy = Some(ImagePolicySettings::read(&value, directory)?),
-            "MutatingAdmissionWebhook" | "ValidatingAdmissionWebhook" => {
-                let kinds = [
-                    ("apiserver.config.k8s.io/", "WebhookAdmissionConfiguration"),
-                    ("apiserver.config.k8s.io/", "WebhookAdmission"),
-                ];
-                check_kind(&value, &kinds)?;
-                let written: WrittenWebhooks = serde_json::from_value(value)?;
-                let file = Some(written.kube_config_file).filter(|file| !file.is_empty());
-                let file = file.map(|file| directory.join(file));
-                if plugin.starts_with("Mutating") {
-                    self.mutating_webhook_kubeconfig = file;
-                } else {
-                    self.validating_webhook_kubeconfig = file;
-                }
+            "ImagePolicyWebhook" => {
+                self.image_policy = Some(ImagePolicySettings::read(&value, place.directory)?);
             }
+            "MutatingAdmissionWebhook" => {
+                self.mutating_webhook_kubeconfig =
+                    self.set_webhooks("MutatingAdmissionWebhook", value, place)?;
+            }
+            "ValidatingAdmissionWebhook" => {
+                self.validating_webhook_kubeconfig =
+                    self.set_webhooks("ValidatingAdmissionWebhook", value, place)?;
+            }
+            "MutatingAdmissionPolicy" => self.set_policies("MutatingAdmissionPolicy", value, place)?,
+            "ValidatingAdmissionPolicy" => self.set_policies("ValidatingAdmissionPolicy", value, place)?,
             other => return Err(ConfigurationError::UnknownPlugin(other.to_owned())),
         }
+        Ok(())
+    }
+
+    /// Sets the configuration of a plug-in of webhooks. Returns the kubeconfig with their credentials.
+    fn set_webhooks(
+        &mut self,
+        plugin: &'static str,
+        value: Value,
+        place: Place<'_>,
+    ) -> Result<Option<PathBuf>, ConfigurationError> {
+        let kinds = [
+            ("apiserver.config.k8s.io/", "WebhookAdmissionConfiguration"),
+            ("apiserver.config.k8s.io/", "WebhookAdmission"),
+        ];
+        check_kind(&value, &kinds)?;
+        let written: WrittenWebhooks = serde_json::from_value(value)?;
+        self.set_manifests(plugin, &written.static_manifests_dir, place.features)?;
+        let file = Some(written.kube_config_file).filter(|file| !file.is_empty());
+        Ok(file.map(|file| place.directory.join(file)))
+    }
+
+    /// Sets the configuration of a plug-in of policies.
+    fn set_policies(
+        &mut self,
+        plugin: &'static str,
+        value: Value,
+        place: Place<'_>,
+    ) -> Result<(), ConfigurationError> {
+        check_kind(&value, &[("apiserver.config.k8s.io/", &format!("{plugin}Configuration"))])?;
+        let written: WrittenPolicies = serde_json::from_value(value)?;
+        self.set_manifests(plugin, &written.static_manifests_dir, place.features)
+    }
+
+    fn set_manifests(
+        &mut self,
+        plugin: &'static str,
+        directory: &str,
+        features: Features,
+    ) -> Result<(), ConfigurationError> {
+        if directory.is_empty() {
+            return Ok(());
+        }
+        let path = Path::new(directory);
+        let invalid =
+            |reason: String| SettingsError::ManifestsDirectory { path: directory.to_owned(), reason };
+        if !features.contains(Feature::ManifestBasedAdmissionControlConfig) {
+            return Err(SettingsError::ManifestsDisabled.into());
+        }
+        if !path.is_absolute() {
+            return Err(invalid("must be an absolute file path".to_owned()).into());
+        }
+        let is_directory = std::fs::metadata(path).map(|metadata| metadata.is_dir());
+        if !is_directory.map_err(|error| invalid(format!("unable to read: {error}")))? {
+            return Err(invalid("must be a directory".to_owned()).into());
+        }
+        self.static_manifests.insert(plugin, path.to_owned());
         Ok(())
     }
 }
@@ -299,8 +378,12 @@ mod tests {
     fn read(plugins: Value) -> Result<AdmissionConfiguration, String> {
         let mut value = json!({"apiVersion": "apiserver.config.k8s.io/v1", "kind": "AdmissionConfiguration"});
         value["plugins"] = plugins;
-        AdmissionConfiguration::from_value(value, Path::new("/etc/kubernetes"))
+        AdmissionConfiguration::from_value(value, in_directory("/etc/kubernetes"))
             .map_err(|error| error.to_string())
+    }
+
+    fn in_directory(directory: &str) -> Place<'_> {
+        Place { directory: Path::new(directory), features: Features::default() }
     }
 
     #[test]
@@ -333,7 +416,7 @@ mod tests {
             assert!(refused.contains(part), "{part}: {refused}");
         }
         let other = json!({"apiVersion": "v1", "kind": "Pod"});
-        let refused = AdmissionConfiguration::from_value(other, Path::new("")).unwrap_err().to_string();
+        let refused = AdmissionConfiguration::from_value(other, in_directory("")).unwrap_err().to_string();
         assert!(refused.contains("has to be an AdmissionConfiguration"), "{refused}");
     }
 
@@ -347,6 +430,45 @@ mod tests {
         assert_eq!(found, Path::new("/etc/kubernetes/webhooks.yaml"));
         // The former form of the file.
         let legacy = json!({"podNodeSelectorPluginConfig": {"a": "b=c"}});
-        assert!(AdmissionConfiguration::from_value(legacy, Path::new("")).is_ok());
+        assert!(AdmissionConfiguration::from_value(legacy, in_directory("")).is_ok());
+    }
+
+    #[test]
+    fn directories_of_manifests_are_checked() {
+        let present = env!("CARGO_MANIFEST_DIR");
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml");
+        let enabled = [Feature::ManifestBasedAdmissionControlConfig].into_iter().collect();
+        let configure = |plugin: &str, kind: &str, path: &str, features: Features| {
+            let settings = json!({
+                "apiVersion": "apiserver.config.k8s.io/v1", "kind": kind, "staticManifestsDir": path,
+            });
+            let mut configuration = AdmissionConfiguration::default();
+            let place = Place { directory: Path::new(""), features };
+            configuration.set(plugin, settings, place).map_err(|error| error.to_string())?;
+            Ok::<_, String>(configuration.static_manifests)
+        };
+        for (plugin, kind) in [
+            ("MutatingAdmissionWebhook", "WebhookAdmissionConfiguration"),
+            ("ValidatingAdmissionWebhook", "WebhookAdmissionConfiguration"),
+            ("MutatingAdmissionPolicy", "MutatingAdmissionPolicyConfiguration"),
+            ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyConfiguration"),
+        ] {
+            assert_eq!(configure(plugin, kind, present, enabled).unwrap()[plugin], Path::new(present));
+            assert!(configure(plugin, kind, "", Features::default()).unwrap().is_empty());
+            let disabled = "staticManifestsDir: Forbidden: staticManifestsDir requires the \
+                            ManifestBasedAdmissionControlConfig feature gate to be enabled";
+            assert_eq!(configure(plugin, kind, present, Features::default()).unwrap_err(), disabled);
+            for (path, reason) in [
+                ("manifests", "must be an absolute file path"),
+                ("/nowhere", "unable to read: No such file"),
+                (file, "must be a directory"),
+            ] {
+                let refused = configure(plugin, kind, path, enabled).unwrap_err();
+                let expected = format!("staticManifestsDir: Invalid value: {path:?}: {reason}");
+                assert!(refused.starts_with(&expected), "{refused}");
+            }
+            let other = configure(plugin, "PodSecurityConfiguration", present, enabled).unwrap_err();
+            assert!(other.contains(kind), "{other}");
+        }
     }
 }

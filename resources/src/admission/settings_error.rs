@@ -37,6 +37,14 @@ pub enum SettingsError {
 
     #[error("{0}")]
     PodSecurity(ErrorList),
+
+    #[error(
+        "staticManifestsDir: Forbidden: staticManifestsDir requires the ManifestBasedAdmissionControlConfig feature gate to be \
+         enabled"
+    )]
+    ManifestsDisabled,
+    #[error("staticManifestsDir: Invalid value: {path:?}: {reason}")]
+    ManifestsDirectory { path: String, reason: String },
 }
 
 /// Error of a text that is no selector of labels, which it shows. Not retryable.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::{
@@ -14,8 +15,11 @@ use registry_core::registry::{
 use registry_core::resource::ResourceDescription;
 use registry_core::storage::{Revision, StoredObject};
 
+use crate::admission::manifests::{ManifestDirectory, Manifests};
 use crate::admission::{Attributes, first_known};
+use crate::metrics::ManifestMetrics;
 
+use super::configures_policies;
 use super::definitions::{Binding, Policy};
 
 /// Time after a change in which further changes are collected.
@@ -28,14 +32,30 @@ pub(super) struct Bound<E, X> {
     pub(super) bindings: Vec<Arc<Binding<X>>>,
 }
 
-/// The bound policies, by name.
+/// The bound policies: those of files, and those of the API behind them, each by name.
 pub(super) struct InForce<E, X> {
     policies: Arc<Following<Policy<E>>>,
     bindings: Arc<Following<Binding<X>>>,
-    /// `None` before the first lists of both.
-    current: Arc<ArcSwapOption<Vec<Bound<E, X>>>>,
+    current: Arc<Current<E, X>>,
+    compilers: Compilers<E, X>,
     synced: [Synced; 2],
     tasks: Mutex<Vec<InformerTask>>,
+}
+
+/// The policies that writes are judged by.
+struct Current<E, X> {
+    /// All of them; `None` before the first lists of policies and bindings.
+    all: ArcSwapOption<Vec<Bound<E, X>>>,
+    /// Those of files.
+    from_files: ArcSwap<Vec<Bound<E, X>>>,
+    /// Held while all of them are replaced.
+    replacing: Mutex<()>,
+}
+
+/// The functions that compile policies and bindings.
+struct Compilers<E, X> {
+    policy: fn(&Object) -> Policy<E>,
+    binding: fn(&Object) -> Binding<X>,
 }
 
 /// Compiled objects; calls a function after each change.
@@ -58,6 +78,7 @@ impl<E: Send + Sync + 'static, X: Send + Sync + 'static> InForce<E, X> {
     ) -> Option<Self> {
         let policy_store = installed.store(policies.0)?;
         let binding_store = installed.store(bindings.0)?;
+        let compilers = Compilers { policy: policies.1, binding: bindings.1 };
         let compile = policies.1;
         let policies = Arc::new(Following::new(Compiled::new(policy_store.clone(), move |object| {
             Some(compile(&object))
@@ -70,13 +91,35 @@ impl<E: Send + Sync + 'static, X: Send + Sync + 'static> InForce<E, X> {
         let binding_informer = Informer::new(binding_store, bindings.clone()).gathering(GATHER);
         let synced = [policy_informer.synced(), binding_informer.synced()];
         let tasks = vec![policy_informer.into_task(), binding_informer.into_task()];
-        let current = Arc::new(ArcSwapOption::empty());
-        let in_force = Self { policies, bindings, current, synced, tasks: Mutex::new(tasks) };
-        in_force.rebuild_on_changes();
+        let current = Arc::new(Current {
+            all: ArcSwapOption::empty(),
+            from_files: ArcSwap::default(),
+            replacing: Mutex::default(),
+        });
+        let in_force = Self { policies, bindings, current, compilers, synced, tasks: Mutex::new(tasks) };
+        in_force.policies.call(in_force.rebuild());
+        in_force.bindings.call(in_force.rebuild());
         Some(in_force)
     }
 
-    /// Returns the bound policies at this moment; `None` if there are none. Waits for the first lists of policies and bindings.
+    /// Enforces the policies of a directory. Returns the task that follows it.
+    pub(super) fn follow(
+        &self,
+        directory: ManifestDirectory,
+        metrics: &ManifestMetrics,
+    ) -> BoxFuture<'static, ()> {
+        let Compilers { policy, binding } = self.compilers;
+        let (current, rebuild) = (self.current.clone(), self.rebuild());
+        directory.follow(metrics, move |Manifests { main, bindings, .. }| {
+            let policies: Vec<_> = main.iter().map(|object| Arc::new(policy(object))).collect();
+            let bindings: Vec<_> = bindings.iter().map(|object| Arc::new(binding(object))).collect();
+            current.from_files.store(Arc::new(bound(&policies, &bindings)));
+            rebuild();
+        })
+    }
+
+    /// Returns the bound policies for a write at this moment; `None` if there are none. Waits for the first lists of policies and
+    /// bindings, unless only those of files apply.
     ///
     /// # Errors
     /// 403 if they are not known yet, and do not become known in time.
@@ -84,12 +127,16 @@ impl<E: Send + Sync + 'static, X: Send + Sync + 'static> InForce<E, X> {
         &self,
         attributes: &Attributes<'_>,
     ) -> Result<Option<Arc<Vec<Bound<E, X>>>>, StatusError> {
-        if let Some(current) = &*self.current.load() {
+        if configures_policies(attributes) {
+            let from_files = self.current.from_files.load_full();
+            return Ok((!from_files.is_empty()).then_some(from_files));
+        }
+        if let Some(current) = &*self.current.all.load() {
             return Ok((!current.is_empty()).then(|| current.clone()));
         }
         let [policies, bindings] = &self.synced;
         let synced = async { tokio::join!(policies.wait(), bindings.wait()) };
-        let current = first_known(&self.current, synced, attributes).await?;
+        let current = first_known(&self.current.all, synced, attributes).await?;
         Ok((!current.is_empty()).then_some(current))
     }
 
@@ -98,28 +145,32 @@ impl<E: Send + Sync + 'static, X: Send + Sync + 'static> InForce<E, X> {
         std::mem::take(&mut *self.tasks.lock())
     }
 
-    fn rebuild_on_changes(&self) {
-        let under_way = Arc::new(Mutex::new(()));
-        let rebuild = || -> Changed {
-            // Weak, because the informers' handlers would keep themselves.
-            let policies = Arc::downgrade(&self.policies);
-            let bindings = Arc::downgrade(&self.bindings);
-            let current = self.current.clone();
-            let under_way = under_way.clone();
-            Box::new(move || {
-                let (Some(policies), Some(bindings)) = (policies.upgrade(), bindings.upgrade()) else {
-                    return;
-                };
-                let _one_at_a_time = under_way.lock();
-                // A policy without the bindings that are not listed yet would not be enforced.
-                if policies.is_listed() && bindings.is_listed() {
-                    let bound = bound(&policies.compiled.all(), &bindings.compiled.all());
-                    current.store(Some(Arc::new(bound)));
-                }
-            })
-        };
-        self.policies.call(rebuild());
-        self.bindings.call(rebuild());
+    /// Returns a function that puts all policies together again, once policies and bindings are listed.
+    fn rebuild(&self) -> Changed {
+        // Weak, because the informers' handlers would keep themselves.
+        let policies = Arc::downgrade(&self.policies);
+        let bindings = Arc::downgrade(&self.bindings);
+        let current = self.current.clone();
+        Box::new(move || {
+            let (Some(policies), Some(bindings)) = (policies.upgrade(), bindings.upgrade()) else {
+                return;
+            };
+            let _alone = current.replacing.lock();
+            // A policy without the bindings that are not listed yet would not be enforced.
+            if policies.is_listed() && bindings.is_listed() {
+                let mut all = current.from_files.load().to_vec();
+                all.extend(bound(&policies.compiled.all(), &bindings.compiled.all()));
+                current.all.store(Some(Arc::new(all)));
+            }
+        })
+    }
+}
+
+// === impl Bound ===
+
+impl<E, X> Clone for Bound<E, X> {
+    fn clone(&self) -> Self {
+        Self { policy: self.policy.clone(), bindings: self.bindings.clone() }
     }
 }
 

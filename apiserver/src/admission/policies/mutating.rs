@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
+use futures::future::BoxFuture;
 use registry_core::RequestContext;
 use registry_core::api::{Object, Reason, StatusError};
 use registry_core::registry::{InformerTask, InstalledApi};
@@ -16,15 +17,16 @@ use resources::api::admissionregistration::mutatingadmissionpolicies::MutatingAd
 use resources::api::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
 
 use crate::admission::expressions::{Subject, Write};
+use crate::admission::manifests::ManifestDirectory;
 use crate::admission::matching::{Matched, Matcher, VersionedObjects, namespace_of, own_path};
 use crate::admission::{AdmissionPlugin, Attributes, MutatingAdmission, ObjectWriteMut, Operation};
 use crate::main_server::MainKinds;
-use crate::metrics::AdmissionMetrics;
+use crate::metrics::{AdmissionMetrics, ManifestMetrics};
 
 use super::definitions::{Binding, Policy};
 use super::in_force::{Bound, InForce};
 use super::params::Params;
-use super::{cause, forbidden, is_excluded};
+use super::{PolicySetup, cause, forbidden, is_excluded};
 
 mod mutator;
 mod patches;
@@ -77,18 +79,23 @@ struct Refusals(Vec<Refusal>);
 
 impl MutatingPolicies {
     /// Creates the plug-in; `None` if policies are not served.
-    pub(super) fn new(
-        installed: &InstalledApi,
-        access: Arc<dyn AccessReviewer>,
-        metrics: AdmissionMetrics,
-        main: Option<Arc<MainKinds>>,
-    ) -> Option<Self> {
+    pub(super) fn new(installed: &InstalledApi, setup: PolicySetup) -> Option<Self> {
+        let PolicySetup { access, metrics, main } = setup;
         let in_force = InForce::new(
             installed,
             (MutatingAdmissionPolicies::TYPE, |object| Policy::new(object, Mutator::compile)),
             (MutatingAdmissionPolicyBindings::TYPE, |object| Binding::new(object, ())),
         )?;
         Some(Self { in_force, matcher: Matcher::new(installed), access, metrics, main })
+    }
+
+    /// Enforces the policies of a directory. Returns the task that follows it.
+    pub(super) fn follow(
+        &self,
+        directory: ManifestDirectory,
+        metrics: &ManifestMetrics,
+    ) -> BoxFuture<'static, ()> {
+        self.in_force.follow(directory, metrics)
     }
 
     /// Returns what is to be applied to a write, by the object before all of it.

@@ -19,16 +19,17 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::admission::expressions::{Subject, Write};
+use crate::admission::manifests::ManifestDirectory;
 use crate::admission::matching::{Matched, MatchedObjects, Matcher, VersionedObjects, namespace_of};
 use crate::admission::{AdmissionPlugin, ObjectWrite, ServedKinds, ValidatingAdmission};
 use crate::main_server::MainKinds;
-use crate::metrics::{AdmissionMetrics, Enforcement};
+use crate::metrics::{AdmissionMetrics, Enforcement, ManifestMetrics};
 
 use super::definitions::{Binding, Policy};
 use super::in_force::{Bound, InForce};
 use super::params::{Params, ParamsError};
 use super::type_checking::TypeChecking;
-use super::{cause, forbidden, is_excluded};
+use super::{PolicySetup, cause, forbidden, is_excluded};
 
 mod validator;
 
@@ -81,12 +82,8 @@ struct ValidationFailure<'a> {
 
 impl ValidatingPolicies {
     /// Creates the plug-in; `None` if policies are not served.
-    pub(super) fn new(
-        installed: &InstalledApi,
-        access: Arc<dyn AccessReviewer>,
-        metrics: AdmissionMetrics,
-        main: Option<Arc<MainKinds>>,
-    ) -> Option<Self> {
+    pub(super) fn new(installed: &InstalledApi, setup: PolicySetup) -> Option<Self> {
+        let PolicySetup { access, metrics, main } = setup;
         let in_force = InForce::new(
             installed,
             (ValidatingAdmissionPolicies::TYPE, |object| Policy::new(object, Validator::compile)),
@@ -97,6 +94,15 @@ impl ValidatingPolicies {
         let type_checking = TypeChecking::new(installed)?;
         let matcher = Matcher::new(installed);
         Some(Self { in_force, matcher, access, metrics, type_checking, main })
+    }
+
+    /// Enforces the policies of a directory. Returns the task that follows it.
+    pub(super) fn follow(
+        &self,
+        directory: ManifestDirectory,
+        metrics: &ManifestMetrics,
+    ) -> BoxFuture<'static, ()> {
+        self.in_force.follow(directory, metrics)
     }
 
     async fn evaluate_policy(

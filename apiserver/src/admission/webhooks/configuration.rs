@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use registry_core::RequestContext;
 use registry_core::api::{ListOptions, Object, StatusError};
@@ -21,8 +22,10 @@ use registry_core::storage::{Revision, StoredObject};
 use serde_json::Value;
 
 use crate::admission::conditions::MatchConditions;
-use crate::admission::matching::MatchCriteria;
+use crate::admission::manifests::{ManifestDirectory, Manifests};
+use crate::admission::matching::{MatchCriteria, is_exempt};
 use crate::admission::{Attributes, first_known};
+use crate::metrics::ManifestMetrics;
 
 use super::review::ReviewVersion;
 
@@ -92,6 +95,10 @@ struct Webhooks {
     compiled: Compiled<Vec<Arc<Webhook>>>,
     /// `None` before the first list of configurations.
     known: ArcSwapOption<Known>,
+    /// The webhooks of files.
+    from_files: ArcSwap<Vec<Arc<Webhook>>>,
+    /// Held while the list of all webhooks is replaced.
+    replacing: Mutex<()>,
 }
 
 /// The webhooks of all configurations.
@@ -110,10 +117,25 @@ pub(super) type WebhookList = Arc<Vec<Arc<Webhook>>>;
 impl Configurations {
     /// Creates the webhooks of the configurations in a store.
     pub(super) fn from_store(store: Arc<Store>) -> Self {
-        let compiled = Compiled::new(store.clone(), |object| Some(webhooks_of(&object)));
-        let webhooks = Arc::new(Webhooks { compiled, known: ArcSwapOption::empty() });
+        let compiled = Compiled::new(store.clone(), |object| Some(webhooks_of(&object, "")));
+        let webhooks = Arc::new(Webhooks {
+            compiled,
+            known: ArcSwapOption::empty(),
+            from_files: ArcSwap::default(),
+            replacing: Mutex::default(),
+        });
         let informer = Informer::new(store.clone(), webhooks.clone());
         Self { store, webhooks, synced: informer.synced(), informer: Mutex::new(Some(informer)) }
+    }
+
+    /// Adds the webhooks of a directory. Returns the task that follows it.
+    pub(super) fn follow(
+        &self,
+        directory: ManifestDirectory,
+        metrics: &ManifestMetrics,
+    ) -> BoxFuture<'static, ()> {
+        let webhooks = self.webhooks.clone();
+        directory.follow(metrics, move |manifests| webhooks.take_over(manifests))
     }
 
     /// Returns the informer, the first time it is called.
@@ -122,7 +144,8 @@ impl Configurations {
         informer.take().map(Informer::into_task)
     }
 
-    /// Returns the webhooks; `None` if there are none.
+    /// Returns the webhooks that may be called for a write; `None` if there are none. Those of the API are not called for writes
+    /// that configure admission.
     ///
     /// # Errors
     /// 403 if they are not known yet, and do not become known in time.
@@ -130,6 +153,11 @@ impl Configurations {
         &self,
         attributes: &Attributes<'_>,
     ) -> Result<Option<WebhookList>, StatusError> {
+        if is_exempt(attributes) {
+            self.notice(attributes);
+            let from_files = self.webhooks.from_files.load_full();
+            return Ok((!from_files.is_empty()).then_some(from_files));
+        }
         let is_known = match &*self.webhooks.known.load() {
             Some(known) if known.is_doubted() => true,
             Some(known) => return Ok((!known.all.is_empty()).then(|| known.all.clone())),
@@ -149,12 +177,12 @@ impl Configurations {
     async fn newest(&self) -> Result<WebhookList, StatusError> {
         let page = self.store.list(&RequestContext::system(""), &ListOptions::default()).await?;
         let compiled = page.items.iter().filter_map(|entry| self.webhooks.compiled.for_object(entry));
-        Ok(Arc::new(compiled.flat_map(|webhooks| webhooks.iter().cloned().collect::<Vec<_>>()).collect()))
+        Ok(self.webhooks.with_those_of_files(compiled))
     }
 
     /// Notices that a configuration is about to be written. For a short time, the configurations themselves are read, so
     /// that a client that has registered a webhook finds it in force.
-    pub(super) fn notice(&self, attributes: &Attributes<'_>) {
+    fn notice(&self, attributes: &Attributes<'_>) {
         if attributes.resource.group_resource() != self.store.resource().group_resource() {
             return;
         }
@@ -167,6 +195,41 @@ impl Configurations {
 
 // === impl Webhooks ===
 
+impl Webhooks {
+    /// Takes over the configurations of a directory.
+    fn take_over(&self, manifests: &Manifests) {
+        let webhooks =
+            manifests.main.iter().flat_map(|configuration| webhooks_of(configuration, "manifest/"));
+        self.from_files.store(Arc::new(webhooks.collect()));
+        if self.known.load().is_some() {
+            self.replace();
+        }
+    }
+
+    /// Replaces the list of all webhooks.
+    fn replace(&self) {
+        let _alone = self.replacing.lock();
+        let all = self.with_those_of_files(self.compiled.snapshot().values().cloned());
+        self.known.rcu(|known| {
+            let doubted_until = known.as_deref().and_then(|known| known.doubted_until);
+            Some(Arc::new(Known { all: all.clone(), doubted_until }))
+        });
+    }
+
+    /// Returns the webhooks of the files, and those of these configurations behind them: by the names of the configurations, and
+    /// in each in its order.
+    fn with_those_of_files(
+        &self,
+        configurations: impl Iterator<Item = Arc<Vec<Arc<Webhook>>>>,
+    ) -> WebhookList {
+        let mut all = self.from_files.load().to_vec();
+        for webhooks in configurations {
+            all.extend(webhooks.iter().cloned());
+        }
+        Arc::new(all)
+    }
+}
+
 impl InformerHandler for Webhooks {
     fn replaced(&self, objects: Vec<StoredObject>) {
         self.compiled.replaced(objects);
@@ -178,14 +241,7 @@ impl InformerHandler for Webhooks {
 
     fn publish(&self) {
         self.compiled.publish();
-        // By the names of the configurations, and in each in its order.
-        let snapshot = self.compiled.snapshot();
-        let all: WebhookList =
-            Arc::new(snapshot.values().flat_map(|webhooks| webhooks.iter().cloned()).collect());
-        self.known.rcu(|known| {
-            let doubted_until = known.as_deref().and_then(|known| known.doubted_until);
-            Some(Arc::new(Known { all: all.clone(), doubted_until }))
-        });
+        self.replace();
     }
 
     fn reached(&self, revision: Revision) {
@@ -201,14 +257,14 @@ impl Known {
     }
 }
 
-/// Compiles the webhooks of a configuration.
-fn webhooks_of(configuration: &Object) -> Vec<Arc<Webhook>> {
+/// Compiles the webhooks of a configuration. `origin` tells those of configurations with one name apart.
+fn webhooks_of(configuration: &Object, origin: &str) -> Vec<Arc<Webhook>> {
     let webhooks = configuration.get(&["webhooks"]).and_then(Value::as_array).into_iter().flatten();
     let mut of_name: HashMap<&str, usize> = HashMap::new();
     let mut all = Vec::new();
     for webhook in webhooks {
         let same = of_name.entry(text(webhook, "name")).or_default();
-        let id = format!("{}/{}/{same}", configuration.name(), text(webhook, "name"));
+        let id = format!("{origin}{}/{}/{same}", configuration.name(), text(webhook, "name"));
         *same += 1;
         all.push(Arc::new(Webhook::new(configuration.name(), id, webhook)));
     }
@@ -283,7 +339,7 @@ mod tests {
 
     fn webhooks(webhooks: &Value) -> Vec<Arc<Webhook>> {
         let configuration = json!({"metadata": {"name": "c"}, "webhooks": webhooks});
-        webhooks_of(&Object::from_value(configuration).unwrap())
+        webhooks_of(&Object::from_value(configuration).unwrap(), "")
     }
 
     #[test]

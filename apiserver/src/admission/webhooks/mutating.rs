@@ -14,7 +14,7 @@ use registry_core::context::AuditLevel;
 use registry_core::registry::InformerTask;
 use serde_json::{Value, json};
 
-use crate::admission::matching::{Matched, MatchedObjects, VersionedObjects, is_exempt};
+use crate::admission::matching::{Matched, MatchedObjects, VersionedObjects};
 use crate::admission::{AdmissionPlugin, MutatingAdmission, ObjectWriteMut};
 use crate::metrics::WebhookKind;
 
@@ -164,10 +164,6 @@ impl AdmissionPlugin for MutatingAdmissionWebhook {
 impl MutatingAdmission for MutatingAdmissionWebhook {
     async fn admit(&self, context: &RequestContext, write: ObjectWriteMut<'_>) -> Result<(), StatusError> {
         let ObjectWriteMut { attributes, mut object, old } = write;
-        if is_exempt(attributes) {
-            self.configurations.notice(attributes);
-            return Ok(());
-        }
         let Some(webhooks) = self.configurations.webhooks(attributes).await? else { return Ok(()) };
         let reinvocation = attributes.reinvocation;
         if reinvocation.is_some_and(Reinvocation::is_second_run) {

@@ -12,7 +12,7 @@ use registry_core::RequestContext;
 use registry_core::api::{Object, StatusError};
 use registry_core::registry::InformerTask;
 
-use crate::admission::matching::{Matched, MatchedObjects, VersionedObjects, is_exempt};
+use crate::admission::matching::{Matched, MatchedObjects, VersionedObjects};
 use crate::admission::{AdmissionPlugin, ObjectWrite, ValidatingAdmission};
 use crate::metrics::WebhookKind;
 
@@ -87,10 +87,6 @@ impl AdmissionPlugin for ValidatingAdmissionWebhook {
 impl ValidatingAdmission for ValidatingAdmissionWebhook {
     async fn validate(&self, context: &RequestContext, write: ObjectWrite<'_>) -> Result<(), StatusError> {
         let ObjectWrite { attributes, object, old } = write;
-        if is_exempt(attributes) {
-            self.configurations.notice(attributes);
-            return Ok(());
-        }
         let Some(webhooks) = self.configurations.webhooks(attributes).await? else { return Ok(()) };
         let write = Write { context, attributes, kind: WebhookKind::Validating };
         let selected = self.selected(write, &webhooks, object, old).await?;

@@ -78,6 +78,8 @@ features! {
     KMSv1 = false,
     /// Access of kubelets to the ServiceAccounts of their pods.
     KubeletServiceAccountTokenForCredentialProviders = true,
+    /// Configurations of webhooks, and policies, in files that admission plug-ins read.
+    ManifestBasedAdmissionControlConfig = false,
     /// Service addresses from ServiceCIDRs. Without it they are those of `--service-cluster-ip-range`.
     MultiCIDRServiceAllocator = true,
     /// Numbers of volumes of a node that change while it runs.

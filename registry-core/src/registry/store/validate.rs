@@ -35,6 +35,33 @@ impl Write<'_> {
         self.refuse(&errors)
     }
 
+    /// Validates a new object that is not stored, for which no hooks are attached. `empty_fields` are the empty lists that it was
+    /// written with.
+    pub(in crate::registry) fn validate_new(mut self, empty_fields: &EmptyFields) -> Result<(), StatusError> {
+        let mut errors = self.metadata_errors();
+        self.check_definition(&mut errors);
+        let sent = self.as_sent(Some(empty_fields));
+        self.check_rules(sent.as_ref(), &mut errors);
+        self.refuse(&errors)
+    }
+
+    fn metadata_errors(&self) -> ErrorList {
+        let (resource, path) = (self.resource, FieldPath::new("metadata"));
+        let namespaced = resource.is_namespaced();
+        if let Some(old) = &self.old {
+            // The name was validated by the kind's rule when the object was created, and cannot have changed.
+            let mut errors = validate_object_meta(self.new, namespaced, NameRule::PathSegment, &path);
+            errors.append(validate_object_meta_update(self.new, old, &path));
+            return errors;
+        }
+        let names = resource.strategy.name_rule().unwrap_or(resource.write_rules.names);
+        let mut errors = validate_object_meta(self.new, namespaced, names, &path);
+        if resource.write_rules.qualified_finalizers {
+            errors.append(validate_finalizer_names(self.new, &path.child("finalizers")));
+        }
+        errors
+    }
+
     /// Checks by the definition of the author's struct. Kubernetes' own kinds have code for this instead.
     fn check_definition(&mut self, errors: &mut ErrorList) {
         let (resource, context) = (self.resource, self.context);
@@ -127,7 +154,7 @@ impl Store {
         empty_fields: Option<&EmptyFields>,
     ) -> Result<(), StatusError> {
         let context = write.context;
-        let mut errors = self.metadata_errors(&write);
+        let mut errors = write.metadata_errors();
         write.check_definition(&mut errors);
         if let (Some(old), true) = (&write.old, self.resource.write_rules.repeated_metadata_errors) {
             errors.append(validate_object_meta_update(write.new, old, &FieldPath::new("metadata")));
@@ -153,22 +180,5 @@ impl Store {
         write.warn(sent.as_ref());
         self.strategy().canonicalize(write.new);
         Ok(())
-    }
-
-    fn metadata_errors(&self, write: &Write<'_>) -> ErrorList {
-        let path = FieldPath::new("metadata");
-        let namespaced = self.resource.is_namespaced();
-        if let Some(old) = &write.old {
-            // The name was validated by the kind's rule when the object was created, and cannot have changed.
-            let mut errors = validate_object_meta(write.new, namespaced, NameRule::PathSegment, &path);
-            errors.append(validate_object_meta_update(write.new, old, &path));
-            return errors;
-        }
-        let names = self.strategy().name_rule().unwrap_or(self.resource.write_rules.names);
-        let mut errors = validate_object_meta(write.new, namespaced, names, &path);
-        if self.resource.write_rules.qualified_finalizers {
-            errors.append(validate_finalizer_names(write.new, &path.child("finalizers")));
-        }
-        errors
     }
 }

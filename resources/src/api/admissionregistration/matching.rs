@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use registry_core::api::Object;
 use registry_core::api::validation::{ErrorList, FieldError, names};
 use registry_core::context::Budget;
 use resource_views::admissionregistration::v1::{
@@ -87,16 +86,6 @@ pub(super) fn check_webhooks(
             errors.push(name.duplicate());
         }
     }
-}
-
-/// Returns the warning of a name with the ending that is reserved for configurations in files.
-pub(super) fn warnings_of_name(object: &Object) -> Vec<String> {
-    const RESERVED: &str = ".static.k8s.io";
-    let text = format!(
-        "metadata.name: names ending with {RESERVED:?} are reserved for static manifest-based configurations and cannot \
-         be managed via the API"
-    );
-    object.name().ends_with(RESERVED).then_some(text).into_iter().collect()
 }
 
 fn check_webhook(

@@ -1,10 +1,13 @@
 //! Rules of MutatingAdmissionPolicies.
 
+use std::sync::Arc;
+
 use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
 use registry_core::cel::admission::{Returns, Uses};
 use registry_core::context::Budget;
+use registry_core::features::Features;
 use registry_core::resource::ObjectStrategy;
 use resource_views::admissionregistration::v1::{
     MutatingAdmissionPolicy, MutatingAdmissionPolicyMut, Mutation,
@@ -12,21 +15,40 @@ use resource_views::admissionregistration::v1::{
 
 use crate::api::admissionregistration::expressions::Expressions;
 use crate::api::admissionregistration::matching;
+use crate::api::admissionregistration::reserved_names::{self, ReservedNames};
 
 /// Defaults and validation of mutations.
-pub(super) struct MutatingPolicyStrategy;
+#[derive(Clone, Copy)]
+pub(super) struct MutatingPolicyStrategy {
+    names: ReservedNames,
+}
+
+/// The rules with the default features.
+#[expect(non_upper_case_globals, reason = "named as the type, like the value of a unit struct")]
+pub(super) const MutatingPolicyStrategy: MutatingPolicyStrategy =
+    MutatingPolicyStrategy { names: ReservedNames::Warned };
 
 impl ObjectStrategy for MutatingPolicyStrategy {
+    fn for_features(&self, features: Features) -> Option<Arc<dyn ObjectStrategy>> {
+        Some(Arc::new(Self { names: ReservedNames::for_features(features) }))
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         MutatingAdmissionPolicyMut(object).spec().edit(matching::default_policy);
     }
 
     fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        matching::warnings_of_name(object)
+        reserved_names::warnings(object)
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        self.names.warnings_on_create(object)
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        check(object, None, &context.budget)
+        let mut errors = check(object, None, &context.budget);
+        self.names.check(object, &mut errors);
+        errors
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

@@ -1,20 +1,36 @@
 //! Rules of MutatingWebhookConfigurations.
 
+use std::sync::Arc;
+
 use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::context::Budget;
+use registry_core::features::Features;
 use registry_core::resource::ObjectStrategy;
 use resource_views::admissionregistration::v1::{
     MutatingWebhookConfiguration, MutatingWebhookConfigurationMut, ValidatingWebhookMut,
 };
 
 use crate::api::admissionregistration::matching;
+use crate::api::admissionregistration::reserved_names::{self, ReservedNames};
 
 /// Defaults and validation of webhooks.
-pub(super) struct MutatingWebhookStrategy;
+#[derive(Clone, Copy)]
+pub(super) struct MutatingWebhookStrategy {
+    names: ReservedNames,
+}
+
+/// The rules with the default features.
+#[expect(non_upper_case_globals, reason = "named as the type, like the value of a unit struct")]
+pub(super) const MutatingWebhookStrategy: MutatingWebhookStrategy =
+    MutatingWebhookStrategy { names: ReservedNames::Warned };
 
 impl ObjectStrategy for MutatingWebhookStrategy {
+    fn for_features(&self, features: Features) -> Option<Arc<dyn ObjectStrategy>> {
+        Some(Arc::new(Self { names: ReservedNames::for_features(features) }))
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         for mut webhook in MutatingWebhookConfigurationMut(object).webhooks().elements() {
             matching::default_webhook(ValidatingWebhookMut(webhook.0));
@@ -23,11 +39,17 @@ impl ObjectStrategy for MutatingWebhookStrategy {
     }
 
     fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        matching::warnings_of_name(object)
+        reserved_names::warnings(object)
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        self.names.warnings_on_create(object)
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        check(object, None, &context.budget)
+        let mut errors = check(object, None, &context.budget);
+        self.names.check(object, &mut errors);
+        errors
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {

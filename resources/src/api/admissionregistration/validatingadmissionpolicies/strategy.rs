@@ -1,12 +1,14 @@
 //! Rules of ValidatingAdmissionPolicies.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::cel::admission::{Returns, Uses};
 use registry_core::context::Budget;
+use registry_core::features::Features;
 use registry_core::resource::ObjectStrategy;
 use resource_views::List;
 use resource_views::admissionregistration::v1::{
@@ -16,6 +18,7 @@ use resource_views::admissionregistration::v1::{
 
 use crate::api::admissionregistration::expressions::Expressions;
 use crate::api::admissionregistration::matching;
+use crate::api::admissionregistration::reserved_names::{self, ReservedNames};
 use crate::support::conditions;
 
 /// Maximum number of audit annotations.
@@ -24,20 +27,38 @@ const MAX_ANNOTATIONS: usize = 20;
 const MAX_VALUE_EXPRESSION_BYTES: usize = 5 * 1024;
 
 /// Defaults and validation of validations.
-pub(super) struct ValidatingPolicyStrategy;
+#[derive(Clone, Copy)]
+pub(super) struct ValidatingPolicyStrategy {
+    names: ReservedNames,
+}
+
+/// The rules with the default features.
+#[expect(non_upper_case_globals, reason = "named as the type, like the value of a unit struct")]
+pub(super) const ValidatingPolicyStrategy: ValidatingPolicyStrategy =
+    ValidatingPolicyStrategy { names: ReservedNames::Warned };
 
 impl ObjectStrategy for ValidatingPolicyStrategy {
+    fn for_features(&self, features: Features) -> Option<Arc<dyn ObjectStrategy>> {
+        Some(Arc::new(Self { names: ReservedNames::for_features(features) }))
+    }
+
     fn apply_defaults(&self, object: &mut Object) {
         let spec = ValidatingAdmissionPolicyMut(object).spec();
         spec.edit(|spec| matching::default_policy(MutatingAdmissionPolicySpecMut(spec.0)));
     }
 
     fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        matching::warnings_of_name(object)
+        reserved_names::warnings(object)
+    }
+
+    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
+        self.names.warnings_on_create(object)
     }
 
     fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        check(object, None, &context.budget)
+        let mut errors = check(object, None, &context.budget);
+        self.names.check(object, &mut errors);
+        errors
     }
 
     fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
