@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -173,8 +173,12 @@ async fn a_server_that_ends_during_a_backup_leaves_the_one_before() {
     damaged[whole.len() / 2] ^= 1;
     let socket = original.join("store.sock");
     let server = UnixListener::bind(&socket).unwrap();
-    // The reader may end before everything is written.
-    let sending = std::thread::spawn(move || drop(server.accept().unwrap().0.write_all(&damaged)));
+    let sending = std::thread::spawn(move || {
+        let mut stream = server.accept().unwrap().0;
+        stream.read_exact(&mut [0; 9]).unwrap();
+        // The reader may end before everything is written.
+        drop(stream.write_all(&damaged));
+    });
     let refused = backup(Source::Directory(&original), &file);
     assert!(matches!(refused, Err(MaintenanceError::Damaged { .. })), "{refused:?}");
     sending.join().unwrap();

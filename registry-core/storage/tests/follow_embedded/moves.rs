@@ -248,7 +248,11 @@ async fn a_store_without_a_server_of_this_version_is_refused_with_what_to_do() {
     for (name, beginning) in [("backup.sock", b"ORLOPBK1"), ("store.sock", b"ORLOPST2")] {
         let socket = world.path("source").join(name);
         let server = UnixListener::bind(&socket).unwrap();
-        let sending = std::thread::spawn(move || server.accept().unwrap().0.write_all(beginning).unwrap());
+        let sending = std::thread::spawn(move || {
+            let mut stream = server.accept().unwrap().0;
+            stream.read_exact(&mut [0; 9]).unwrap();
+            stream.write_all(beginning).unwrap();
+        });
         let said = world.refused().await.to_string();
         assert!(said.contains("is of another version") && said.contains("stop the server"), "{said}");
         sending.join().unwrap();
