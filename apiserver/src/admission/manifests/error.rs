@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use registry_core::codec::DecodeError;
 use registry_core::registry::UnacceptedError;
+use registry_core::schema::FieldIssue;
 
 /// Error of a directory whose objects cannot be enforced. Retryable when the files have changed. The texts are Kubernetes', where
 /// it refuses the same.
@@ -39,9 +40,9 @@ pub enum InvalidManifest {
     /// The file is neither YAML nor JSON.
     #[error(transparent)]
     Syntax(#[from] DecodeError),
-    /// A field stands twice, which the text names.
+    /// A field stands twice.
     #[error("strict decoding error: {0}")]
-    Duplicate(String),
+    Duplicate(FieldIssue),
     /// A document is no object.
     #[error("a document has to be an object, and is another value")]
     NoObject,
