@@ -67,6 +67,8 @@ mod manifests;
 mod moving;
 mod parent;
 mod process;
+#[cfg(feature = "embedded")]
+mod progress;
 mod started_as;
 mod token;
 

@@ -1,11 +1,6 @@
 //! `apiserver storage migrate --follow`: the way of a store's objects into another one while servers write.
 
 #[cfg(feature = "etcd3")]
-use std::io::Write as _;
-#[cfg(feature = "etcd3")]
-use std::time::Instant;
-
-#[cfg(feature = "etcd3")]
 use registry_core::storage::embedded::moving::{FollowedStore, FollowedStoreError};
 #[cfg(feature = "etcd3")]
 use registry_core::storage::etcd3::moving::EtcdMoveError;
@@ -27,9 +22,9 @@ use crate::storage::EngineError;
 
 use super::error::CommandError;
 #[cfg(feature = "etcd3")]
-use super::moving::{
-    PROGRESS_PERIOD, connect, destination, runtime, stage_text, store_in, summary, with_slash,
-};
+use super::moving::{connect, destination, runtime, store_in, summary, with_slash};
+#[cfg(feature = "etcd3")]
+use super::progress::Progress;
 
 /// Number of revisions up to which a destination has caught up: they are written in a fraction of a second.
 #[cfg(feature = "etcd3")]
@@ -38,7 +33,7 @@ const CAUGHT_UP: u64 = 100;
 /// Prints the progress of the move on standard error.
 #[cfg(feature = "etcd3")]
 struct ProgressPrinter {
-    printed_at: Instant,
+    progress: Progress,
     has_caught_up: bool,
 }
 
@@ -136,57 +131,43 @@ fn interrupted(error: TransferError, to: &Destination) -> CommandError {
 #[cfg(feature = "etcd3")]
 impl ProgressPrinter {
     fn new() -> Self {
-        Self { printed_at: Instant::now(), has_caught_up: false }
+        Self { progress: Progress::new(), has_caught_up: false }
     }
 
     fn print(&mut self, event: FollowEvent) {
-        let line = match event {
-            FollowEvent::Stage(stage, done) => {
-                self.is_time().then(|| format!("{done} {}", stage_text(stage)))
-            }
+        match event {
+            FollowEvent::Stage(stage, done) => self.progress.print_stage(stage, done),
+            FollowEvent::Following(position) => self.print_position(&position),
             FollowEvent::Compacted => {
                 self.has_caught_up = false;
-                let text =
-                    "the history of the source was compacted before it was read: its keys are compared again";
-                Some(text.to_owned())
+                self.progress.print(
+                    "the history of the source was compacted before it was read: its keys are compared again",
+                );
             }
-            FollowEvent::Following(position) => self.position(&position),
             FollowEvent::Unserved => {
                 let process = std::process::id();
-                Some(format!(
+                self.progress.print(&format!(
                     "the server of the source has ended: end the move with `kill -USR1 {process}`, or start it again"
-                ))
+                ));
             }
             FollowEvent::Finishing => {
-                Some("the last writes are read, and both stores are compared".to_owned())
+                self.progress.print("the last writes are read, and both stores are compared");
             }
-        };
-        let Some(line) = line else { return };
-        // Whoever does not read it does not want it.
-        let _ = writeln!(std::io::stderr(), "{line}");
+        }
     }
 
-    fn position(&mut self, position: &Position) -> Option<String> {
+    fn print_position(&mut self, position: &Position) {
         let Position { keys, changes, revision, behind } = position;
         let line = format!(
             "{keys} keys copied, {changes} changes followed to revision {revision}, {behind} revisions behind"
         );
-        if *behind <= CAUGHT_UP && !self.has_caught_up {
-            self.has_caught_up = true;
-            let process = std::process::id();
-            return Some(format!(
-                "{line}\ncaught up: stop the servers of the source, then end the move with `kill -USR1 {process}`"
-            ));
+        if *behind > CAUGHT_UP || self.has_caught_up {
+            return self.progress.print_if_due(&line);
         }
-        self.is_time().then_some(line)
-    }
-
-    /// Whether the last line is old enough for another one.
-    fn is_time(&mut self) -> bool {
-        let is_time = self.printed_at.elapsed() >= PROGRESS_PERIOD;
-        if is_time {
-            self.printed_at = Instant::now();
-        }
-        is_time
+        self.has_caught_up = true;
+        let process = std::process::id();
+        self.progress.print(&format!(
+            "{line}\ncaught up: stop the servers of the source, then end the move with `kill -USR1 {process}`"
+        ));
     }
 }

@@ -1,14 +1,16 @@
 //! `apiserver storage export`, `import` and `migrate`: the way of a store's objects into a file, and into another store.
 
+#[cfg(feature = "etcd3")]
 use std::io::Write as _;
 use std::path::Path;
 #[cfg(feature = "etcd3")]
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+#[cfg(feature = "etcd3")]
+use std::time::Duration;
 
 #[cfg(feature = "etcd3")]
 use registry_core::storage::etcd3::Etcd3;
-use registry_core::storage::transfer::{self, Destination, Moved, Source, Stage};
+use registry_core::storage::transfer::{self, Destination, Moved, Source};
 use tokio::runtime::Runtime;
 
 use crate::options::{ImportArguments, Options, StoreLocation};
@@ -19,17 +21,11 @@ use crate::storage::etcd_options;
 use crate::version::SERVER_VERSION;
 
 use super::error::CommandError;
+use super::progress::Progress;
 
-/// Time between two lines on the progress of the work.
-pub(super) const PROGRESS_PERIOD: Duration = Duration::from_secs(2);
 /// Time without an answer of etcd after which the command says that it waits.
 #[cfg(feature = "etcd3")]
 const WAITING_AFTER: Duration = Duration::from_secs(2);
-
-/// Tells on stderr how far long work is.
-struct Progress {
-    told: Instant,
-}
 
 /// Writes the objects of a store to a file, and reports the result.
 ///
@@ -44,8 +40,9 @@ pub(super) fn export(
     let runtime = runtime()?;
     let prefix = with_slash(prefix, options);
     let mut source = runtime.block_on(open(from, &prefix, options))?;
-    let mut progress = Progress::new().teller();
-    let moved = runtime.block_on(transfer::export(&mut source, file, SERVER_VERSION, &mut progress))?;
+    let mut progress = Progress::new();
+    let mut report = |stage, done| progress.print_stage(stage, done);
+    let moved = runtime.block_on(transfer::export(&mut source, file, SERVER_VERSION, &mut report))?;
     let file = file.display();
     super::print(format!("{file}: {}, prefix {prefix}\n{}", summary(&moved), left_out(&source)))
 }
@@ -124,8 +121,9 @@ async fn move_into(
     options: &Options,
 ) -> Result<Moved, CommandError> {
     let destination = destination(to, options).await?;
-    let mut progress = Progress::new().teller();
-    Ok(transfer::import(source, &destination, arguments.options(), &mut progress).await?)
+    let mut progress = Progress::new();
+    let mut report = |stage, done| progress.print_stage(stage, done);
+    Ok(transfer::import(source, &destination, arguments.options(), &mut report).await?)
 }
 
 #[cfg(feature = "etcd3")]
@@ -174,48 +172,4 @@ async fn etcd_destination(_: &[String], _: &Options) -> Result<Destination, Comm
 
 pub(super) fn summary(moved: &Moved) -> String {
     format!("{} keys, revision {}", moved.keys, moved.revision)
-}
-
-/// Returns what is done in a stage.
-pub(super) fn stage_text(stage: Stage) -> &'static str {
-    match stage {
-        Stage::Reading => "keys are read",
-        Stage::Raising => "revisions are skipped",
-        Stage::Writing => "keys are written",
-        Stage::ReadingBack => "keys are read back",
-    }
-}
-
-/// Says how many keys of the source do not have the prefix.
-fn left_out(source: &Source) -> String {
-    match source.other_keys() {
-        0 => String::new(),
-        keys => format!("{keys} keys that do not begin with {} are left out\n", source.prefix()),
-    }
-}
-
-/// Says that servers need another flag to find the keys.
-fn other_prefix(source: &Source, options: &Options) -> String {
-    if source.prefix() == with_slash(None, options) {
-        return String::new();
-    }
-    format!("servers find the keys with --etcd-prefix={}\n", source.prefix().trim_end_matches('/'))
-}
-
-// === impl Progress ===
-
-impl Progress {
-    fn new() -> Self {
-        Self { told: Instant::now() }
-    }
-
-    fn teller(mut self) -> impl FnMut(Stage, u64) {
-        move |stage, done| {
-            if self.told.elapsed() < PROGRESS_PERIOD {
-                return;
-            }
-            self.told = Instant::now();
-            let _ = writeln!(std::io::stderr(), "{done} {}", stage_text(stage));
-        }
-    }
 }
