@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use crate::session::{File, Program, Session, Step};
 
 /// The pages whose commands are run, each with the program whose package has its test.
-pub(crate) const PAGES: [(&str, &str); 28] = [
+pub(crate) const PAGES: [(&str, &str); 29] = [
     ("operate/start.md", "apiserver"),
     ("operate/kubectl.md", "apiserver"),
     ("operate/users.md", "apiserver"),
     ("operate/audit.md", "apiserver"),
+    ("operate/admission.md", "apiserver"),
     ("operate/encryption.md", "apiserver"),
     ("operate/etcd.md", "apiserver"),
     ("operate/backup.md", "apiserver"),
