@@ -76,7 +76,8 @@ pub(crate) fn pod_total(pod: &Object, kind: &str) -> Amounts {
     with_overhead(&spec, kind, with_own(&spec, kind, total, is_of_pods))
 }
 
-/// Returns the total of a pod as [`pod_total`] does, with what its containers still have while a resize is under way.
+/// Returns the total of a pod as [`pod_total`] does, with what its containers still have while a resize is under way. Init
+/// containers that are not sidecars count with what they ask for only.
 pub(crate) fn resizing_pod_total(pod: &Object, kind: &str) -> Amounts {
     let spec = Pod(pod).spec();
     let status = Pod(pod).status();
@@ -87,8 +88,12 @@ pub(crate) fn resizing_pod_total(pod: &Object, kind: &str) -> Amounts {
     let main = status.container_statuses();
     let main = by_name(&main);
     let total = sum(&spec, |container, is_init| {
-        let states = if is_init { &init } else { &main };
         let wanted = read_kind(&container.resources(), kind);
+        let states = match is_init {
+            false => &main,
+            true if is_sidecar(container) => &init,
+            true => return wanted,
+        };
         match states.get(container.name().text()).filter(|state| state.resources().exists()) {
             Some(state) => with_state(&wanted, state, kind, is_infeasible),
             None => wanted,
@@ -158,6 +163,11 @@ pub(crate) fn containers_total(spec: &PodSpec<'_, '_>, kind: &str) -> Amounts {
     sum(spec, |container, _| read_kind(&container.resources(), kind))
 }
 
+/// Whether an init container goes on running beside the containers.
+fn is_sidecar(container: &Container<'_, '_>) -> bool {
+    container.restart_policy().text() == "Always"
+}
+
 /// Returns the total of the containers in a pod spec, each of which has what `amounts` returns for it, and for whether it
 /// is an init container.
 fn sum(spec: &PodSpec<'_, '_>, amounts: impl Fn(&Container<'_, '_>, bool) -> Amounts) -> Amounts {
@@ -169,7 +179,7 @@ fn sum(spec: &PodSpec<'_, '_>, amounts: impl Fn(&Container<'_, '_>, bool) -> Amo
     let mut starting = Amounts::new();
     for container in spec.init_containers().elements() {
         let own = amounts(&container, true);
-        if container.restart_policy().text() == "Always" {
+        if is_sidecar(&container) {
             add(&mut total, &own);
             add(&mut sidecars, &own);
             raise(&mut starting, &sidecars);
@@ -245,5 +255,23 @@ mod tests {
         assert_eq!(total(&pod("3", "2", json!([]))), "3");
         let infeasible = json!([{"type": "PodResizePending", "reason": "Infeasible"}]);
         assert_eq!(total(&pod("3", "2", infeasible)), "2");
+    }
+
+    #[test]
+    fn of_init_containers_only_sidecars_count_with_what_they_still_have() {
+        let total = |restart_policy: Value, kind: &str| {
+            let mut container = json!({"name": "i", "resources": {kind: {"cpu": "1"}}});
+            container["restartPolicy"] = restart_policy;
+            let has = json!({"name": "i", "resources": {kind: {"cpu": "2"}}, "allocatedResources": {"cpu": "2"}});
+            let pod = Object::from_value(json!({
+                "spec": {"initContainers": [container], "containers": [{"name": "c"}]},
+                "status": {"initContainerStatuses": [has]},
+            }));
+            resizing_pod_total(&pod.unwrap(), kind)["cpu"].to_string()
+        };
+        for kind in ["requests", "limits"] {
+            assert_eq!(total(Value::Null, kind), "1", "{kind}");
+            assert_eq!(total(json!("Always"), kind), "2", "{kind}");
+        }
     }
 }
