@@ -147,11 +147,11 @@ fn with_own(
     total
 }
 
-/// Adds the overhead; to limits only where there are any.
+/// Adds the overhead; to limits only where they are not zero.
 fn with_overhead(spec: &PodSpec<'_, '_>, kind: &str, mut total: Amounts) -> Amounts {
     let mut overhead = read(spec.overhead().value());
     if kind == "limits" {
-        overhead.retain(|name, _| total.contains_key(name));
+        overhead.retain(|name, _| total.get(name).is_some_and(|limit| !limit.is_zero()));
     }
     add(&mut total, &overhead);
     total
@@ -239,6 +239,19 @@ mod tests {
     }
 
     #[test]
+    fn the_overhead_does_not_raise_limits_of_zero() {
+        let total = |limit: &str| {
+            let pod = json!({"spec": {
+                "overhead": {"cpu": "1"},
+                "containers": [{"resources": {"limits": {"cpu": limit}}}],
+            }});
+            pod_total(&Object::from_value(pod).unwrap(), "limits")["cpu"].to_string()
+        };
+        assert_eq!(total("0"), "0");
+        assert_eq!(total("2"), "3");
+    }
+
+    #[test]
     fn a_resize_under_way_counts_with_what_a_container_still_has() {
         let pod = |wanted: &str, has: &str, conditions: Value| {
             Object::from_value(json!({
@@ -262,7 +275,8 @@ mod tests {
         let total = |restart_policy: Value, kind: &str| {
             let mut container = json!({"name": "i", "resources": {kind: {"cpu": "1"}}});
             container["restartPolicy"] = restart_policy;
-            let has = json!({"name": "i", "resources": {kind: {"cpu": "2"}}, "allocatedResources": {"cpu": "2"}});
+            let has =
+                json!({"name": "i", "resources": {kind: {"cpu": "2"}}, "allocatedResources": {"cpu": "2"}});
             let pod = Object::from_value(json!({
                 "spec": {"initContainers": [container], "containers": [{"name": "c"}]},
                 "status": {"initContainerStatuses": [has]},
