@@ -46,6 +46,7 @@ pub(crate) fn write_options(query: Query<'_>, kind: &'static str) -> Result<Crea
     let field_manager = field_manager(query, &mut errors);
     let options = CreateOptions {
         dry_run: dry_run(query.all("dryRun"), &mut errors),
+        dry_run_count: query.all("dryRun").count(),
         field_validation: field_validation(query, &mut errors),
         field_manager,
     };

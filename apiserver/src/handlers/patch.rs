@@ -49,7 +49,8 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response, Statu
     let bytes = read_body(body).await?;
     let patch_options = patch_options(call.query, matches!(kind, PatchRequest::Apply(_)))?;
     let PatchOptions { dry_run, field_validation, ref field_manager, .. } = patch_options;
-    let options = CreateOptions { dry_run, field_validation, field_manager: field_manager.clone() };
+    let field_manager = field_manager.clone();
+    let options = CreateOptions { dry_run, field_validation, field_manager, ..CreateOptions::default() };
     audit::patch(call, &bytes, |patch| match kind {
         PatchRequest::Apply(format) => {
             content::decode(patch, format, &Budget::default()).ok().map(|decoded| decoded.value)
