@@ -107,7 +107,6 @@ pub fn quote(text: &str) -> String {
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
             '\u{b}' => quoted.push_str("\\v"),
-            ' '..='~' => quoted.push(letter),
             other if is_printable(other) => quoted.push(other),
             // Formatting to a string cannot fail.
             other => {
@@ -124,9 +123,19 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// Whether Go prints a character outside of ASCII as it is.
-fn is_printable(letter: char) -> bool {
-    if letter.is_ascii() || letter.is_control() || letter.is_whitespace() {
+/// Formats a character as `%#U`.
+pub fn code_point(letter: char) -> String {
+    let code = u32::from(letter);
+    if is_printable(letter) { format!("U+{code:04X} '{letter}'") } else { format!("U+{code:04X}") }
+}
+
+/// Whether Go prints a character as it is: letters, marks, numbers, punctuation, symbols and the space of ASCII.
+/// (`unicode.IsPrint`.)
+pub fn is_printable(letter: char) -> bool {
+    if letter.is_ascii() {
+        return matches!(letter, ' '..='~');
+    }
+    if letter.is_control() || letter.is_whitespace() {
         return false;
     }
     // At the start of a text Rust also escapes combining characters.
@@ -195,6 +204,26 @@ mod tests {
             "\"a\\\"b\\\\\\n\\x01\\x7fé\u{301}\\u200b\\u00a0😀\""
         );
         assert_eq!(quoted(&["a", "\0"]), r#"["a" "\x00"]"#);
+    }
+
+    #[test]
+    fn characters_are_named_as_in_go() {
+        for (letter, text) in [
+            ('A', "U+0041 'A'"),
+            (' ', "U+0020 ' '"),
+            ('\u{301}', "U+0301 '\u{301}'"),
+            ('\u{1f600}', "U+1F600 '😀'"),
+            ('\u{1}', "U+0001"),
+            ('\u{7f}', "U+007F"),
+            ('\u{a0}', "U+00A0"),
+            ('\u{ad}', "U+00AD"),
+            ('\u{200b}', "U+200B"),
+            ('\u{2028}', "U+2028"),
+            ('\u{e000}', "U+E000"),
+            ('\u{10ffff}', "U+10FFFF"),
+        ] {
+            assert_eq!(code_point(letter), text);
+        }
     }
 
     #[test]

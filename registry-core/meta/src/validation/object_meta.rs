@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::Object;
+use crate::go_text::{code_point, is_printable};
 use crate::time::moment::{Layout, Moment};
 
 use super::names::{self, NameRule};
@@ -128,10 +129,8 @@ pub fn validate_field_manager(manager: &str, path: &FieldPath) -> ErrorList {
         errors.push(FieldError::too_long(path.clone(), MAX_FIELD_MANAGER_BYTES));
     }
     for (position, letter) in manager.char_indices() {
-        let printable = letter == ' ' || !(letter.is_control() || letter.is_whitespace());
-        if !printable {
-            let code = u32::from(letter);
-            let text = format!("invalid character U+{code:04X} (at position {position})");
+        if !is_printable(letter) {
+            let text = format!("invalid character {} (at position {position})", code_point(letter));
             errors.push(FieldError::invalid(path.clone(), manager, text));
         }
     }
