@@ -4,10 +4,9 @@
 
 use std::time::{Duration, Instant};
 
+use registry_core::api::go_duration::{self, GoDurationError};
 use registry_core::api::{Reason, StatusError};
 use request_info::{RequestInfo, query_pairs};
-
-use crate::options::parse_duration;
 
 /// Returns when the response is due: after the server's timeout, or the shorter one that the client asks for
 /// (`timeout`).
@@ -24,10 +23,11 @@ pub(super) fn compute(
         return Ok(None);
     }
     let timeout = match query.and_then(|query| query_pairs(query).find(|(key, _)| key == "timeout")) {
-        Some((_, text)) if !text.is_empty() => match parse_duration(&text) {
-            Ok(Duration::ZERO) => server_timeout,
-            Ok(asked) => asked.min(server_timeout),
-            Err(_) => return Err(invalid(&text)),
+        Some((_, text)) if !text.is_empty() => match go_duration::parse(&text).map(u64::try_from) {
+            // Without a time, or with one in the past, as long as the server allows.
+            Ok(Ok(0) | Err(_)) => server_timeout,
+            Ok(Ok(nanoseconds)) => Duration::from_nanos(nanoseconds).min(server_timeout),
+            Err(error) => return Err(invalid(&error)),
         },
         _ => server_timeout,
     };
@@ -40,8 +40,6 @@ pub(super) fn exceeded() -> StatusError {
     StatusError::new(Reason::Timeout, message)
 }
 
-fn invalid(text: &str) -> StatusError {
-    let missing_unit = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-    let why = if missing_unit { "missing unit in duration" } else { "invalid duration" };
-    StatusError::bad_request(format!("invalid timeout specified in the request URL - time: {why} {text:?}"))
+fn invalid(error: &GoDurationError) -> StatusError {
+    StatusError::bad_request(format!("invalid timeout specified in the request URL - {error}"))
 }

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use axum::body::Body;
 use http::HeaderMap;
 use registry_core::RequestContext;
+use registry_core::api::go_text::quote;
 use registry_core::api::{
     CreateOptions, ErrorList, FieldError, FieldPath, GroupVersionKind, Object, PatchOptions, Reason,
     StatusError, split_api_version,
@@ -191,7 +192,9 @@ enum Unfit {
     #[error("the patched document is no object")]
     NoObject,
     #[error(
-        "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\""
+        "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+        quote(.kind),
+        quote(.api_version)
     )]
     NotRegistered { kind: String, api_version: String },
     #[error("converting ({from}) to ({to}): unknown conversion")]

@@ -74,6 +74,22 @@ async fn options_of_a_deletion_that_are_none() {
             "couldn't get version/kind; json parse error: invalid character 'z' looking for beginning of value",
         ),
         (
+            "\u{1}",
+            r"couldn't get version/kind; json parse error: invalid character '\x01' looking for beginning of value",
+        ),
+        (
+            "{\0}",
+            r"couldn't get version/kind; json parse error: invalid character '\x00' looking for beginning of object key string",
+        ),
+        (
+            "{} \u{b}",
+            r"couldn't get version/kind; json parse error: invalid character '\v' after top-level value",
+        ),
+        (
+            "é",
+            "couldn't get version/kind; json parse error: invalid character 'Ã' looking for beginning of value",
+        ),
+        (
             r#"{"gracePeriodSeconds":"x"}"#,
             "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
         ),
@@ -86,6 +102,43 @@ async fn options_of_a_deletion_that_are_none() {
         assert_eq!(delete(body).await, (400, why.to_owned()));
     }
     server.get(&path).await.expect(200);
+}
+
+#[tokio::test]
+async fn names_are_quoted_as_in_go() {
+    let server = Server::start().await;
+    let missing = server.get(&format!("{MAPS}/a%22b%5C%01%C2%AD%C3%A9'")).await.failure();
+    assert_eq!(missing, (404, r#"configmaps "a\"b\\\x01\u00adé'" not found"#.to_owned()));
+    let body = "{\"metadata\":{\"name\":\"a\\u0001\"}}";
+    let invalid = server.write(Method::POST, MAPS, "application/json", body).await.failure().1;
+    let start = r#"ConfigMap "a\x01" is invalid: metadata.name: Invalid value: "a\x01": "#;
+    assert!(invalid.starts_with(start), "{invalid}");
+    let body = r#"{"apiVersion":"v1","kind":"a\"\u0001"}"#;
+    let unknown = server.write(Method::POST, MAPS, "application/json", body).await.failure().1;
+    assert!(unknown.contains(r#"no kind "a\"\x01" is registered for version "v1" in scheme"#), "{unknown}");
+    let body = r#"{"metadata":{"name":"a"},"a\"\u0001":1}"#;
+    let strict = format!("{MAPS}?dryRun=All&fieldValidation=Strict");
+    let strict = server.write(Method::POST, &strict, "application/json", body).await.failure().1;
+    assert!(strict.ends_with(r#"unknown field "a\"\x01""#), "{strict}");
+}
+
+#[tokio::test]
+async fn timeouts_that_are_none() {
+    let server = Server::start().await;
+    for (timeout, why) in [
+        ("zork", r#"invalid duration "zork""#),
+        ("5", r#"missing unit in duration "5""#),
+        ("5x", r#"unknown unit "x" in duration "5x""#),
+        ("%C3%A9%01%22", r#"invalid duration "\xc3\xa9\x01\"""#),
+    ] {
+        let refused = server.get(&format!("{MAPS}?timeout={timeout}")).await.failure();
+        let why = format!("invalid timeout specified in the request URL - time: {why}");
+        assert_eq!(refused, (400, why), "{timeout}");
+    }
+    // A time in the past is none, and a pair that is no parameter is left out.
+    for timeout in ["-1s", "0", "", "5x;", "%zz"] {
+        server.get(&format!("{MAPS}?timeout={timeout}")).await.expect(200);
+    }
 }
 
 #[tokio::test]

@@ -123,6 +123,33 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
+/// Formats a text as the package `time` quotes it: without names for characters, and characters outside of ASCII byte by byte.
+pub fn quote_for_time(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
+            b' '..=0x7f => quoted.push(char::from(byte)),
+            _ => {
+                // Formatting to a string cannot fail.
+                let _ = write!(quoted, "\\x{byte:02x}");
+            }
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Formats a byte as the decoder of JSON quotes an invalid one: as a character in single quotes.
+pub fn quote_byte(byte: u8) -> String {
+    match byte {
+        b'\'' => r"'\''".to_owned(),
+        b'"' => r#"'"'"#.to_owned(),
+        _ => format!("'{}'", quote(char::from(byte).encode_utf8(&mut [0; 4])).trim_matches('"')),
+    }
+}
+
 /// Formats a character as `%#U`.
 pub fn code_point(letter: char) -> String {
     let code = u32::from(letter);
@@ -204,6 +231,27 @@ mod tests {
             "\"a\\\"b\\\\\\n\\x01\\x7fé\u{301}\\u200b\\u00a0😀\""
         );
         assert_eq!(quoted(&["a", "\0"]), r#"["a" "\x00"]"#);
+    }
+
+    #[test]
+    fn bytes_and_times_are_quoted_as_in_go() {
+        for (byte, text) in [
+            (b'a', "'a'"),
+            (b'\'', r"'\''"),
+            (b'"', r#"'"'"#),
+            (b'\\', r"'\\'"),
+            (0, r"'\x00'"),
+            (1, r"'\x01'"),
+            (b'\n', r"'\n'"),
+            (0xb, r"'\v'"),
+            (0x7f, r"'\x7f'"),
+            (0x80, r"'\u0080'"),
+            (0xa0, r"'\u00a0'"),
+            (0xe9, "'é'"),
+        ] {
+            assert_eq!(quote_byte(byte), text);
+        }
+        assert_eq!(quote_for_time("5\"\\'é\n\u{7f}"), "\"5\\\"\\\\'\\xc3\\xa9\\x0a\u{7f}\"");
     }
 
     #[test]
