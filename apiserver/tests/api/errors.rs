@@ -97,7 +97,19 @@ async fn options_of_a_deletion_that_are_none() {
             r#"{"gracePeriodSeconds":1.0}"#,
             "json: cannot unmarshal number 1.0 into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
         ),
-        (r#"{"kind":"Pod"}"#, "decoded object cannot be converted to DeleteOptions"),
+        (
+            r#"{"kind":"Pod"}"#,
+            r#"no kind "Pod" is registered for version "meta.k8s.io/v1" in scheme "pkg/apis/meta/internalversion/scheme/register.go:27""#,
+        ),
+        (
+            r#"{"apiVersion":"apps/v1","kind":"Deployment"}"#,
+            r#"no kind "Deployment" is registered for version "apps/v1" in scheme "pkg/apis/meta/internalversion/scheme/register.go:27""#,
+        ),
+        (
+            r#"{"apiVersion":"v1","kind":"ConfigMap"}"#,
+            r#"no kind "ConfigMap" is registered for version "v1" in scheme "pkg/apis/meta/internalversion/scheme/register.go:27""#,
+        ),
+        (r#"{"kind":"ListOptions"}"#, "decoded object cannot be converted to DeleteOptions"),
     ] {
         assert_eq!(delete(body).await, (400, why.to_owned()));
     }
