@@ -43,3 +43,46 @@ pub(super) fn exceeded() -> StatusError {
 fn invalid(error: &GoDurationError) -> StatusError {
     StatusError::bad_request(format!("invalid timeout specified in the request URL - {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the number of milliseconds until the response to a list is due, of at most ten seconds.
+    fn due_in_ms(query: &str) -> Result<u128, String> {
+        let info = RequestInfo::parse(&http::Method::GET, &http::Uri::from_static("/api/v1/pods"));
+        let received = Instant::now();
+        let due = compute(&info, Some(query), received, Duration::from_secs(10));
+        due.map(|due| due.unwrap().duration_since(received).as_millis()).map_err(|failure| failure.message)
+    }
+
+    #[test]
+    fn a_request_has_the_time_that_the_client_gives_it_but_no_more_than_the_server() {
+        for (query, expected) in [
+            ("", 10_000),
+            ("timeout=1.5s", 1_500),
+            ("timeout=1m", 10_000),
+            // Neither is a time, as for kube-apiserver.
+            ("timeout=0", 10_000),
+            ("timeout=-1s", 10_000),
+            // Pairs that are no parameters.
+            ("timeout=5x;", 10_000),
+            ("timeout=%zz&timeout=2s", 2_000),
+        ] {
+            assert_eq!(due_in_ms(query), Ok(expected), "{query}");
+        }
+    }
+
+    #[test]
+    fn timeouts_that_are_none_are_refused_in_gos_words() {
+        for (timeout, why) in [
+            ("zork", r#"invalid duration "zork""#),
+            ("5", r#"missing unit in duration "5""#),
+            ("5x", r#"unknown unit "x" in duration "5x""#),
+            ("%C3%A9%01%22", r#"invalid duration "\xc3\xa9\x01\"""#),
+        ] {
+            let expected = format!("invalid timeout specified in the request URL - time: {why}");
+            assert_eq!(due_in_ms(&format!("timeout={timeout}")), Err(expected));
+        }
+    }
+}

@@ -135,25 +135,6 @@ async fn names_are_quoted_as_in_go() {
 }
 
 #[tokio::test]
-async fn timeouts_that_are_none() {
-    let server = Server::start().await;
-    for (timeout, why) in [
-        ("zork", r#"invalid duration "zork""#),
-        ("5", r#"missing unit in duration "5""#),
-        ("5x", r#"unknown unit "x" in duration "5x""#),
-        ("%C3%A9%01%22", r#"invalid duration "\xc3\xa9\x01\"""#),
-    ] {
-        let refused = server.get(&format!("{MAPS}?timeout={timeout}")).await.failure();
-        let why = format!("invalid timeout specified in the request URL - time: {why}");
-        assert_eq!(refused, (400, why), "{timeout}");
-    }
-    // A time in the past is none, and a pair that is no parameter is left out.
-    for timeout in ["-1s", "0", "", "5x;", "%zz"] {
-        server.get(&format!("{MAPS}?timeout={timeout}")).await.expect(200);
-    }
-}
-
-#[tokio::test]
 async fn odd_fields_are_told_or_refused() {
     let server = Server::start().await;
     let body = r#"{"metadata":{"name":"a","zork2":2},"data":{"a":"1","a":"2"},"zork":1}"#;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::Object;
-use crate::go_text::{code_point, is_printable};
+use crate::go_text::{code_point, is_printable, quote};
 use crate::time::moment::{Layout, Moment};
 
 use super::names::{self, NameRule};
@@ -247,7 +247,7 @@ fn validate_no_new_finalizers(new: &Object, old: &Object, path: &FieldPath, erro
     let before: BTreeSet<&str> = old.finalizers().collect();
     let added: BTreeSet<&str> = new.finalizers().filter(|finalizer| !before.contains(finalizer)).collect();
     if !added.is_empty() {
-        let added: Vec<String> = added.iter().map(|finalizer| format!("{finalizer:?}")).collect();
+        let added: Vec<String> = added.iter().map(|finalizer| quote(finalizer)).collect();
         let text = format!(
             "no new finalizers can be added if the object is being deleted, found new finalizers \
              []string{{{}}}",
