@@ -155,7 +155,7 @@ impl<'l> Builder<'l> {
 
     fn decoded(self) -> Decoded {
         let has_any = !self.repeated.is_empty();
-        let duplicates = has_any.then(|| FieldIssue::RepeatedKeys(self.repeated)).into_iter().collect();
+        let duplicates = has_any.then_some(FieldIssue::RepeatedKeys(self.repeated)).into_iter().collect();
         Decoded { value: self.root, duplicates, has_floats: false }
     }
 

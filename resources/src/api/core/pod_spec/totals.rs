@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn of_init_containers_only_sidecars_count_with_what_they_still_have() {
+    fn init_containers_count_with_what_they_still_have_if_they_are_sidecars() {
         let total = |restart_policy: Value, kind: &str| {
             let mut container = json!({"name": "i", "resources": {kind: {"cpu": "1"}}});
             container["restartPolicy"] = restart_policy;

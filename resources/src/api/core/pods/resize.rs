@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_removed_is_told_before_what_is_not_mutable() {
+    fn removed_amounts_are_told_before_what_is_not_mutable() {
         let container = |name: &str, resources: Value| json!({"name": name, "resources": resources});
         let before = json!({"requests": {"cpu": "1"}, "limits": {"cpu": "1"}});
         let after = json!({"requests": {"x": "1"}});
