@@ -4,8 +4,8 @@
 //! Kubernetes concept: `Attributes` and `Decision` of `k8s.io/apiserver/pkg/authorization/authorizer`.
 
 use std::borrow::Cow;
-use std::fmt::Write as _;
 
+use registry_core::api::go_text::quote;
 use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
 pub use registry_core::context::MASTERS;
@@ -87,10 +87,10 @@ impl<'a> Attributes<'a> {
     }
 
     fn describe(&self) -> String {
-        let user = &self.user.name;
+        let user = quote(&self.user.name);
         let verb = self.verb;
         let Some(resource) = self.resource else {
-            return format!("User {user:?} cannot {verb} path {:?}", self.path);
+            return format!("User {user} cannot {verb} path {}", quote(self.path));
         };
         let mut path = resource.resource.clone();
         if !resource.subresource.is_empty() {
@@ -99,9 +99,10 @@ impl<'a> Attributes<'a> {
         }
         let scope = match resource.namespace.as_str() {
             "" => "at the cluster scope".to_owned(),
-            namespace => format!("in the namespace {namespace:?}"),
+            namespace => format!("in the namespace {}", quote(namespace)),
         };
-        format!("User {user:?} cannot {verb} resource {path:?} in API group {:?} {scope}", resource.group)
+        let [path, group] = [&path, &resource.group].map(|text| quote(text));
+        format!("User {user} cannot {verb} resource {path} in API group {group} {scope}")
     }
 }
 
@@ -113,7 +114,8 @@ pub(crate) fn qualified(resource: &ResourceRequest) -> String {
         text.push_str(&resource.group);
     }
     if !resource.name.is_empty() {
-        let _ = write!(text, " {:?}", resource.name);
+        text.push(' ');
+        text.push_str(&quote(&resource.name));
     }
     text
 }

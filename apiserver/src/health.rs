@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use http::StatusCode;
+use registry_core::api::go_text::quote;
 use request_info::query_pairs;
 use responses::{self, Response};
 
@@ -185,7 +186,7 @@ impl Health {
         }
         let unknown =
             question.excluded.iter().filter(|name| !self.checks(endpoint).any(|check| check.name == **name));
-        let unknown: Vec<String> = unknown.map(|name| format!("{name:?}")).collect();
+        let unknown: Vec<String> = unknown.map(|name| quote(name)).collect();
         if !unknown.is_empty() {
             let names = unknown.join(",");
             let _ = writeln!(report, "warn: some health checks cannot be excluded: no matches for {names}");

@@ -12,7 +12,7 @@ mod query;
 mod tests;
 
 pub use query::Query;
-pub use query::{decode_bytes, decode_component, query_pairs};
+pub use query::{decode_bytes, decode_component, query_pairs, read_query};
 
 /// The resource and verb of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -78,12 +78,29 @@ impl<'a> Query<'a> {
     }
 }
 
-/// Returns the decoded `key=value` pairs of a query, in order.
+/// Returns the decoded `key=value` pairs of a query, in order, but those that kube-apiserver leaves out: pairs with a `;` or an
+/// invalid percent-encoding.
 pub fn query_pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
-    query.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
+    query.split('&').filter(|pair| !pair.is_empty() && is_read(pair)).map(|pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         (decode_form(key), decode_form(value))
     })
+}
+
+/// Returns a query as it is written, without the pairs that [`query_pairs`] leaves out: another server, which may read them,
+/// must not receive what was not authorized.
+pub fn read_query(query: &str) -> Cow<'_, str> {
+    if is_read(query) {
+        return Cow::Borrowed(query);
+    }
+    let pairs: Vec<&str> = query.split('&').filter(|pair| is_read(pair)).collect();
+    Cow::Owned(pairs.join("&"))
+}
+
+/// Whether a pair, or all pairs of a query, are read.
+fn is_read(pair: &str) -> bool {
+    let is_encoding = |rest: &str| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    !pair.contains(';') && pair.split('%').skip(1).all(is_encoding)
 }
 
 /// Decodes the percent-encoding of a path. Invalid encodings are unchanged; invalid UTF-8 becomes replacement

@@ -134,6 +134,42 @@ fn broken_percent_encoding_stays_as_it_is() {
 }
 
 #[test]
+fn pairs_with_a_semicolon_or_a_broken_encoding_are_left_out() {
+    for (query, kept) in [
+        ("a=1;b=2&c=3", "c=3"),
+        ("a;=1&c=3", "c=3"),
+        ("c=3&a=%zz", "c=3"),
+        ("c=3&a=1%2", "c=3"),
+        ("c=3&a=%", "c=3"),
+        ("c=3&%4x=1", "c=3"),
+        ("c=3&a=%é", "c=3"),
+        ("a=1;b=2", ""),
+        ("%3b=%3B&a=%25", "%3b=%3B&a=%25"),
+    ] {
+        assert_eq!(read_query(query), kept, "{query}");
+        assert!(query_pairs(query).eq(query_pairs(kept)), "{query}");
+    }
+    assert_eq!(query_pairs("%3b=%3B").next(), Some((";".into(), ";".into())));
+}
+
+#[test]
+fn pairs_that_are_left_out_do_not_decide() {
+    for (url, verb, name) in [
+        ("/api/v1/pods?watch=1;", "list", ""),
+        ("/api/v1/pods?watch=%zz&watch=1", "watch", ""),
+        ("/api/v1/pods?fieldSelector=metadata.name%3Da;b", "list", ""),
+        ("/api/v1/pods?fieldSelector=metadata.name%3D%a&fieldSelector=metadata.name%3Db", "list", "b"),
+    ] {
+        let info = parse("GET", url);
+        let found = info.resource.map(|resource| resource.name);
+        assert_eq!((info.verb.as_str(), found.as_deref()), (verb, Some(name)), "{url}");
+    }
+    let selecting = parse("DELETE", "/api/v1/namespaces/n/pods?labelSelector=a%3Db;&labelSelector=c%3Dd");
+    assert_eq!(selecting.selectors.labels.len(), 1);
+    assert!(parse("DELETE", "/api/v1/namespaces/n/pods?labelSelector=a%3Db;").selectors.labels.is_empty());
+}
+
+#[test]
 fn paths_begin_where_the_group_does() {
     let root = |group, version| root_of(GroupVersion { group, version });
     assert_eq!((root("", "v1"), root("apps", "v1")), ("/api/v1".to_owned(), "/apis/apps/v1".to_owned()));

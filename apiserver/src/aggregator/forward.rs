@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: `proxyHandler` of `k8s.io/kube-aggregator`.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::future::Future;
 use std::pin::Pin;
@@ -17,6 +18,7 @@ use http::{HeaderName, HeaderValue, Request, StatusCode, Uri, Version};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Incoming;
 use registry_core::RequestContext;
+use request_info::read_query;
 use responses::{Delivery, Response, ResponseBody};
 use tokio_util::sync::CancellationToken;
 
@@ -259,13 +261,23 @@ fn outgoing(
     if let Some(upgrade) = upgrade {
         headers::set_upgrade(&mut own, upgrade.protocol.clone());
     }
-    let target = parts.uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    let target = target(&parts.uri);
     let body = if body.is_end_stream() { Body::empty() } else { Body::new(WithoutTrailers(body)) };
     let mut request = Request::new(body);
     *request.method_mut() = parts.method;
-    *request.uri_mut() = url(authority, target)?;
+    *request.uri_mut() = url(authority, &target)?;
     *request.headers_mut() = own;
     Ok(request)
+}
+
+/// Returns the path of a request with the part of its query that was authorized.
+fn target(uri: &Uri) -> Cow<'_, str> {
+    let whole = uri.path_and_query().map_or("/", http::uri::PathAndQuery::as_str);
+    let Some(query) = uri.query() else { return whole.into() };
+    match read_query(query) {
+        Cow::Borrowed(_) => whole.into(),
+        Cow::Owned(read) => format!("{}?{read}", uri.path()).into(),
+    }
 }
 
 /// Returns the URL of a path at an extension server.

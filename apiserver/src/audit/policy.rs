@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use registry_core::api::go_text::quote;
 use registry_core::api::validation::ErrorList;
 use registry_core::codec::{DecodeError, Limits, yaml};
 use registry_core::context::AuditLevel;
@@ -99,7 +100,7 @@ pub enum PolicyError {
     #[error("failed decoding: Object '{0}' is missing in the file")]
     Missing(&'static str),
     /// It is something else.
-    #[error("failed decoding: no kind {kind:?} is registered for version {api_version:?}")]
+    #[error("failed decoding: no kind {} is registered for version {}", quote(.kind), quote(.api_version))]
     OtherKind {
         /// The kind in the file.
         kind: String,

@@ -2,10 +2,12 @@
 
 use axum::body::Body;
 use http::StatusCode;
+use registry_core::api::go_text::quote;
 use registry_core::api::{DeleteOptions, ErrorList, FieldError, FieldPath, StatusError};
 use registry_core::codec::Limits;
 use responses::Response;
 use responses::negotiation::{Endpoint, Format, Formats};
+use serde_json::Value;
 
 use crate::admission::Operation;
 use crate::authorization::rights::{Right, forbidden_because};
@@ -17,6 +19,28 @@ use super::list::{list_response, selection};
 use super::options::{IGNORE_READ_ERROR, ListPurpose, delete_options, delete_options_of_query, refuse};
 use super::response::object_response;
 use super::routing::method_not_allowed;
+
+/// The kind of the body of a deletion.
+const OPTIONS: &str = "DeleteOptions";
+
+/// The other kinds that kube-apiserver can decode there.
+const OTHER_META_KINDS: [&str; 15] = [
+    "APIGroup",
+    "APIGroupList",
+    "APIResourceList",
+    "APIVersions",
+    "CreateOptions",
+    "GetOptions",
+    "ListOptions",
+    "PartialObjectMetadata",
+    "PartialObjectMetadataList",
+    "PatchOptions",
+    "Status",
+    "Table",
+    "TableOptions",
+    "UpdateOptions",
+    "WatchEvent",
+];
 
 /// Handles the deletion of one object.
 pub(super) async fn delete(call: &Call<'_>, body: Body) -> Result<Response, StatusError> {
@@ -79,11 +103,26 @@ async fn options(call: &Call<'_>, body: Body) -> Result<DeleteOptions, StatusErr
     let limits = Limits { keeps_floats: true, ..Limits::within(&call.context.budget) };
     let decoded = decode_within(&bytes, format, &limits)
         .map_err(|fault| StatusError::bad_request(format!("{stage}{fault}")))?;
-    let kind = decoded.value.get("kind").and_then(serde_json::Value::as_str).unwrap_or("DeleteOptions");
-    if kind != "DeleteOptions" {
-        return Err(StatusError::bad_request("decoded object cannot be converted to DeleteOptions"));
-    }
+    check_kind(&decoded.value)?;
     let options = delete_options(decoded.value.clone(), has_corrupt_deletion)?;
     audit::delete_options(call, &decoded.value);
     Ok(options)
+}
+
+/// Checks that the body of a deletion is of the kind `DeleteOptions`, of any version, if it has a kind.
+fn check_kind(body: &Value) -> Result<(), StatusError> {
+    let text = |field: &str| body.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let kind = text("kind").unwrap_or(OPTIONS);
+    if kind == OPTIONS {
+        return Ok(());
+    }
+    Err(StatusError::bad_request(if OTHER_META_KINDS.contains(&kind) {
+        format!("decoded object cannot be converted to {OPTIONS}")
+    } else {
+        format!(
+            "no kind {} is registered for version {} in scheme \"pkg/apis/meta/internalversion/scheme/register.go:27\"",
+            quote(kind),
+            quote(text("apiVersion").unwrap_or("meta.k8s.io/v1"))
+        )
+    }))
 }

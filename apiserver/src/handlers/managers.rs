@@ -1,10 +1,11 @@
 //! Field managers of written objects.
 
+use registry_core::api::go_text::is_printable;
+use registry_core::api::validation::object_meta::MAX_FIELD_MANAGER_BYTES;
 use registry_core::api::{Object, Reason, StatusError, time};
 use registry_core::apply::{Conversions, FieldManager, Reset, reset_fields};
 
 use super::call::Call;
-use super::options::MAX_FIELD_MANAGER_CHARS;
 
 // === impl Call ===
 
@@ -59,8 +60,8 @@ pub(super) fn may_fit_without(failure: &StatusError) -> bool {
 /// Returns the part of a user agent that can name a manager: printable, and of bounded length.
 fn manager_of_agent(agent: &str) -> String {
     let mut name = String::with_capacity(agent.len());
-    for character in agent.chars().filter(|character| !character.is_control()) {
-        if name.len() + character.len_utf8() > MAX_FIELD_MANAGER_CHARS {
+    for character in agent.chars().filter(|character| is_printable(*character)) {
+        if name.len() + character.len_utf8() > MAX_FIELD_MANAGER_BYTES {
             break;
         }
         name.push(character);
@@ -74,7 +75,7 @@ mod tests {
 
     #[test]
     fn an_agent_names_a_manager_within_bounds() {
-        assert_eq!(manager_of_agent("kubectl\u{7}"), "kubectl");
-        assert_eq!(manager_of_agent(&"é".repeat(100)).len(), MAX_FIELD_MANAGER_CHARS);
+        assert_eq!(manager_of_agent("kube\u{200b}ctl\u{7}"), "kubectl");
+        assert_eq!(manager_of_agent(&"é".repeat(100)).len(), MAX_FIELD_MANAGER_BYTES);
     }
 }

@@ -3,6 +3,7 @@
 //! Kubernetes concept: `k8s.io/apimachinery/pkg/apis/meta/v1/validation`.
 
 use registry_core::api::validation::FieldErrorKind;
+use registry_core::api::validation::object_meta::validate_field_manager;
 use registry_core::api::{
     CreateOptions, DryRun, ErrorList, FieldError, FieldPath, FieldValidation, GetOptions, GroupVersionKind,
     PatchOptions, StatusError,
@@ -17,9 +18,6 @@ mod tests;
 
 pub(crate) use delete::{IGNORE_READ_ERROR, delete_options, delete_options_of_query};
 pub(crate) use list::{ListPurpose, list_options, shard_selector};
-
-/// Maximum length of a field manager's name, in characters.
-pub(super) const MAX_FIELD_MANAGER_CHARS: usize = 128;
 
 /// Returns the options of `get`.
 pub(crate) fn get_options(query: Query<'_>) -> Result<GetOptions, StatusError> {
@@ -46,6 +44,7 @@ pub(crate) fn write_options(query: Query<'_>, kind: &'static str) -> Result<Crea
     let field_manager = field_manager(query, &mut errors);
     let options = CreateOptions {
         dry_run: dry_run(query.all("dryRun"), &mut errors),
+        dry_run_count: query.all("dryRun").count(),
         field_validation: field_validation(query, &mut errors),
         field_manager,
     };
@@ -108,17 +107,7 @@ fn field_validation(query: Query<'_>, errors: &mut ErrorList) -> FieldValidation
 
 fn field_manager(query: Query<'_>, errors: &mut ErrorList) -> String {
     let manager = query.text("fieldManager").into_owned();
-    let field = || FieldPath::new("fieldManager");
-    if manager.chars().count() > MAX_FIELD_MANAGER_CHARS {
-        errors.push(FieldError::too_long(field(), MAX_FIELD_MANAGER_CHARS));
-    }
-    // Go reports only the first character that cannot be printed.
-    if let Some((index, character)) = manager.char_indices().find(|(_, character)| character.is_control()) {
-        let detail = format!(
-            "invalid character {character:?} (at position {index}): should only contain printable characters"
-        );
-        errors.push(FieldError::invalid(field(), manager.as_str(), detail));
-    }
+    errors.append(validate_field_manager(&manager, &FieldPath::new("fieldManager")));
     manager
 }
 

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use axum::body::Body;
 use http::HeaderMap;
 use registry_core::RequestContext;
+use registry_core::api::go_text::quote;
 use registry_core::api::{
     CreateOptions, ErrorList, FieldError, FieldPath, GroupVersionKind, Object, PatchOptions, Reason,
     StatusError, split_api_version,
@@ -49,7 +50,8 @@ pub(super) async fn patch(call: &Call<'_>, body: Body) -> Result<Response, Statu
     let bytes = read_body(body).await?;
     let patch_options = patch_options(call.query, matches!(kind, PatchRequest::Apply(_)))?;
     let PatchOptions { dry_run, field_validation, ref field_manager, .. } = patch_options;
-    let options = CreateOptions { dry_run, field_validation, field_manager: field_manager.clone() };
+    let field_manager = field_manager.clone();
+    let options = CreateOptions { dry_run, field_validation, field_manager, ..CreateOptions::default() };
     audit::patch(call, &bytes, |patch| match kind {
         PatchRequest::Apply(format) => {
             content::decode(patch, format, &Budget::default()).ok().map(|decoded| decoded.value)
@@ -190,7 +192,9 @@ enum Unfit {
     #[error("the patched document is no object")]
     NoObject,
     #[error(
-        "no kind {kind:?} is registered for version {api_version:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\""
+        "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+        quote(.kind),
+        quote(.api_version)
     )]
     NotRegistered { kind: String, api_version: String },
     #[error("converting ({from}) to ({to}): unknown conversion")]

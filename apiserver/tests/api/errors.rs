@@ -74,6 +74,22 @@ async fn options_of_a_deletion_that_are_none() {
             "couldn't get version/kind; json parse error: invalid character 'z' looking for beginning of value",
         ),
         (
+            "\u{1}",
+            r"couldn't get version/kind; json parse error: invalid character '\x01' looking for beginning of value",
+        ),
+        (
+            "{\0}",
+            r"couldn't get version/kind; json parse error: invalid character '\x00' looking for beginning of object key string",
+        ),
+        (
+            "{} \u{b}",
+            r"couldn't get version/kind; json parse error: invalid character '\v' after top-level value",
+        ),
+        (
+            "é",
+            "couldn't get version/kind; json parse error: invalid character 'Ã' looking for beginning of value",
+        ),
+        (
             r#"{"gracePeriodSeconds":"x"}"#,
             "json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
         ),
@@ -81,11 +97,41 @@ async fn options_of_a_deletion_that_are_none() {
             r#"{"gracePeriodSeconds":1.0}"#,
             "json: cannot unmarshal number 1.0 into Go struct field DeleteOptions.gracePeriodSeconds of type int64",
         ),
-        (r#"{"kind":"Pod"}"#, "decoded object cannot be converted to DeleteOptions"),
+        (
+            r#"{"kind":"Pod"}"#,
+            r#"no kind "Pod" is registered for version "meta.k8s.io/v1" in scheme "pkg/apis/meta/internalversion/scheme/register.go:27""#,
+        ),
+        (
+            r#"{"apiVersion":"apps/v1","kind":"Deployment"}"#,
+            r#"no kind "Deployment" is registered for version "apps/v1" in scheme "pkg/apis/meta/internalversion/scheme/register.go:27""#,
+        ),
+        (
+            r#"{"apiVersion":"v1","kind":"ConfigMap"}"#,
+            r#"no kind "ConfigMap" is registered for version "v1" in scheme "pkg/apis/meta/internalversion/scheme/register.go:27""#,
+        ),
+        (r#"{"kind":"ListOptions"}"#, "decoded object cannot be converted to DeleteOptions"),
     ] {
         assert_eq!(delete(body).await, (400, why.to_owned()));
     }
     server.get(&path).await.expect(200);
+}
+
+#[tokio::test]
+async fn names_are_quoted_as_in_go() {
+    let server = Server::start().await;
+    let missing = server.get(&format!("{MAPS}/a%22b%5C%01%C2%AD%C3%A9'")).await.failure();
+    assert_eq!(missing, (404, r#"configmaps "a\"b\\\x01\u00adé'" not found"#.to_owned()));
+    let body = "{\"metadata\":{\"name\":\"a\\u0001\"}}";
+    let invalid = server.write(Method::POST, MAPS, "application/json", body).await.failure().1;
+    let start = r#"ConfigMap "a\x01" is invalid: metadata.name: Invalid value: "a\x01": "#;
+    assert!(invalid.starts_with(start), "{invalid}");
+    let body = r#"{"apiVersion":"v1","kind":"a\"\u0001"}"#;
+    let unknown = server.write(Method::POST, MAPS, "application/json", body).await.failure().1;
+    assert!(unknown.contains(r#"no kind "a\"\x01" is registered for version "v1" in scheme"#), "{unknown}");
+    let body = r#"{"metadata":{"name":"a"},"a\"\u0001":1}"#;
+    let strict = format!("{MAPS}?dryRun=All&fieldValidation=Strict");
+    let strict = server.write(Method::POST, &strict, "application/json", body).await.failure().1;
+    assert!(strict.ends_with(r#"unknown field "a\"\x01""#), "{strict}");
 }
 
 #[tokio::test]

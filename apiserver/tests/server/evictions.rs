@@ -57,6 +57,25 @@ async fn a_budget_is_asked_and_charged() {
          Invalid value: true: can not be set for pod eviction, try after removing the option"
     );
 
+    for (query, own, code) in [
+        ("?dryRun=All", json!(["All", "All"]), 500),
+        ("?dryRun=All&dryRun=All", json!(["All"]), 500),
+        ("?dryRun=All", json!(["All"]), 201),
+        ("?dryRun=All&dryRun=All", json!(["All", "All"]), 201),
+        ("", json!(["All", "All"]), 201),
+        ("?dryRun=All&dryRun=All", json!([]), 201),
+    ] {
+        let eviction = json!({"metadata": {"name": "first"}, "deleteOptions": {"dryRun": own}});
+        let answer = admin.call("POST", &format!("{PODS}/first/eviction{query}"), &eviction).await;
+        assert_eq!(answer.status, code, "{query} {own}: {}", answer.json());
+    }
+    let eviction = json!({"metadata": {"name": "first"}, "deleteOptions": {"dryRun": ["All", "All"]}});
+    let refused = admin.call("POST", &format!("{PODS}/first/eviction?dryRun=All"), &eviction).await;
+    let message = "Non-matching dry-run options in request and content: [All] and [All All]";
+    assert_eq!(
+        refused.json(),
+        json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": message, "code": 500})
+    );
     // A dry run does not use up the budget.
     assert_eq!(evict(&mut admin, "first", "?dryRun=All").await.0, 201);
     assert_eq!(allowed(&mut admin).await, 1);

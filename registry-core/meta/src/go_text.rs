@@ -107,7 +107,6 @@ pub fn quote(text: &str) -> String {
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
             '\u{b}' => quoted.push_str("\\v"),
-            ' '..='~' => quoted.push(letter),
             other if is_printable(other) => quoted.push(other),
             // Formatting to a string cannot fail.
             other => {
@@ -124,9 +123,46 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// Whether Go prints a character outside of ASCII as it is.
-fn is_printable(letter: char) -> bool {
-    if letter.is_ascii() || letter.is_control() || letter.is_whitespace() {
+/// Formats a text as the package `time` quotes it: without names for characters, and characters outside of ASCII byte by byte.
+pub fn quote_for_time(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
+            b' '..=0x7f => quoted.push(char::from(byte)),
+            _ => {
+                // Formatting to a string cannot fail.
+                let _ = write!(quoted, "\\x{byte:02x}");
+            }
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Formats a byte as the decoder of JSON quotes an invalid one: as a character in single quotes.
+pub fn quote_byte(byte: u8) -> String {
+    match byte {
+        b'\'' => r"'\''".to_owned(),
+        b'"' => r#"'"'"#.to_owned(),
+        _ => format!("'{}'", quote(char::from(byte).encode_utf8(&mut [0; 4])).trim_matches('"')),
+    }
+}
+
+/// Formats a character as `%#U`.
+pub fn code_point(letter: char) -> String {
+    let code = u32::from(letter);
+    if is_printable(letter) { format!("U+{code:04X} '{letter}'") } else { format!("U+{code:04X}") }
+}
+
+/// Whether Go prints a character as it is: letters, marks, numbers, punctuation, symbols and the space of ASCII.
+/// (`unicode.IsPrint`.)
+pub fn is_printable(letter: char) -> bool {
+    if letter.is_ascii() {
+        return matches!(letter, ' '..='~');
+    }
+    if letter.is_control() || letter.is_whitespace() {
         return false;
     }
     // At the start of a text Rust also escapes combining characters.
@@ -195,6 +231,47 @@ mod tests {
             "\"a\\\"b\\\\\\n\\x01\\x7fé\u{301}\\u200b\\u00a0😀\""
         );
         assert_eq!(quoted(&["a", "\0"]), r#"["a" "\x00"]"#);
+    }
+
+    #[test]
+    fn bytes_and_times_are_quoted_as_in_go() {
+        for (byte, text) in [
+            (b'a', "'a'"),
+            (b'\'', r"'\''"),
+            (b'"', r#"'"'"#),
+            (b'\\', r"'\\'"),
+            (0, r"'\x00'"),
+            (1, r"'\x01'"),
+            (b'\n', r"'\n'"),
+            (0xb, r"'\v'"),
+            (0x7f, r"'\x7f'"),
+            (0x80, r"'\u0080'"),
+            (0xa0, r"'\u00a0'"),
+            (0xe9, "'é'"),
+        ] {
+            assert_eq!(quote_byte(byte), text);
+        }
+        assert_eq!(quote_for_time("5\"\\'é\n\u{7f}"), "\"5\\\"\\\\'\\xc3\\xa9\\x0a\u{7f}\"");
+    }
+
+    #[test]
+    fn characters_are_named_as_in_go() {
+        for (letter, text) in [
+            ('A', "U+0041 'A'"),
+            (' ', "U+0020 ' '"),
+            ('\u{301}', "U+0301 '\u{301}'"),
+            ('\u{1f600}', "U+1F600 '😀'"),
+            ('\u{1}', "U+0001"),
+            ('\u{7f}', "U+007F"),
+            ('\u{a0}', "U+00A0"),
+            ('\u{ad}', "U+00AD"),
+            ('\u{200b}', "U+200B"),
+            ('\u{2028}', "U+2028"),
+            ('\u{e000}', "U+E000"),
+            ('\u{10ffff}', "U+10FFFF"),
+        ] {
+            assert_eq!(code_point(letter), text);
+        }
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub enum ResourceVersionMatch {
 pub struct CreateOptions {
     /// Whether to skip the write.
     pub dry_run: DryRun,
+    /// The number of times that the client gave `dryRun=All`. An eviction compares it with the options in its body.
+    pub dry_run_count: usize,
     /// The treatment of unknown and duplicate fields.
     pub field_validation: FieldValidation,
     /// The manager of the fields set; if empty, it is derived from the user agent.

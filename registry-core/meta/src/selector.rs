@@ -3,6 +3,7 @@
 //! Kubernetes concept: [labels and selectors](https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/),
 //! [field selectors](https://kubernetes.io/docs/concepts/overview/working-with-objects/field-selectors/).
 
+use crate::go_text::quote;
 use crate::validation::ErrorList;
 
 mod field;
@@ -30,7 +31,7 @@ pub enum SelectorError {
     #[error("{0}")]
     Label(ErrorList),
     /// An expression has an unknown operator.
-    #[error("{0:?} is not a valid label selector operator")]
+    #[error("{} is not a valid label selector operator", quote(.0))]
     Operator(String),
     /// A term of a field selector has no operator.
     #[error("invalid selector: '{selector}'; can't understand '{term}'")]

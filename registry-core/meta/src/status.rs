@@ -6,6 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use super::go_text::quote;
 use super::identity::{GroupResource, GroupVersionKind};
 use super::validation::{ErrorList, FieldError};
 
@@ -271,18 +272,19 @@ impl StatusError {
 
     /// 404: the object does not exist.
     pub fn not_found(resource: GroupResource, name: &str) -> Self {
-        Self::new(Reason::NotFound, format!("{resource} \"{name}\" not found")).about(resource, name)
+        Self::new(Reason::NotFound, format!("{resource} {} not found", quote(name))).about(resource, name)
     }
 
     /// 409: the name is already in use.
     pub fn already_exists(resource: GroupResource, name: &str) -> Self {
-        Self::new(Reason::AlreadyExists, format!("{resource} \"{name}\" already exists"))
+        Self::new(Reason::AlreadyExists, format!("{resource} {} already exists", quote(name)))
             .about(resource, name)
     }
 
     /// 409: the object was changed concurrently, or a precondition does not hold.
     pub fn conflict(resource: GroupResource, name: &str, why: impl fmt::Display) -> Self {
-        Self::new(Reason::Conflict, format!("Operation cannot be fulfilled on {resource} \"{name}\": {why}"))
+        let name_text = quote(name);
+        Self::new(Reason::Conflict, format!("Operation cannot be fulfilled on {resource} {name_text}: {why}"))
             .about(resource, name)
     }
 
@@ -291,7 +293,7 @@ impl StatusError {
         let message = if name.is_empty() {
             format!("{resource} is forbidden: {why}")
         } else {
-            format!("{resource} \"{name}\" is forbidden: {why}")
+            format!("{resource} {} is forbidden: {why}", quote(name))
         };
         Self::new(Reason::Forbidden, message).about(resource, name)
     }
@@ -305,7 +307,7 @@ impl StatusError {
         let more = if more.is_empty() { String::new() } else { format!(", and {} more errors", more.len()) };
         let mut failure = Self::new(
             Reason::Invalid,
-            format!("{}{} \"{name}\" is invalid: {errors}{more}", kind.kind, dotted(kind.group)),
+            format!("{}{} {} is invalid: {errors}{more}", kind.kind, dotted(kind.group), quote(name)),
         );
         let details = failure.details_mut();
         kind.group.clone_into(&mut details.group);

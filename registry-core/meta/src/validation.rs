@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::go_text::aggregate;
+use crate::go_text::{aggregate, escape_html, quote};
 
 pub mod names;
 pub mod object_meta;
@@ -282,11 +282,12 @@ impl FieldErrorKind {
     }
 }
 
-/// Formats a value as in Kubernetes' messages: strings quoted, everything else as JSON.
+/// Formats a value as in Kubernetes' messages: strings quoted as in Go, everything else as JSON.
 fn shown(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
-        other => other.to_string(),
+        Value::String(text) => quote(text),
+        other => escape_html(other.to_string()),
     }
 }
 

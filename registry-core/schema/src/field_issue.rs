@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use registry_meta::go_text::quote;
+
 /// An issue of a field of a decoded object.
 ///
 /// Kubernetes concept: the strict decoding errors of `sigs.k8s.io/json` and `sigs.k8s.io/yaml`.
@@ -41,8 +43,8 @@ impl FieldIssue {
 impl fmt::Display for FieldIssue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unknown(path) => write!(f, "unknown field {path:?}"),
-            Self::Duplicate(path) => write!(f, "duplicate field {path:?}"),
+            Self::Unknown(path) => write!(f, "unknown field {}", quote(path)),
+            Self::Duplicate(path) => write!(f, "duplicate field {}", quote(path)),
             Self::RepeatedKeys(keys) => {
                 f.write_str("yaml: unmarshal errors:")?;
                 keys.iter().try_for_each(|key| write!(f, "\n  {key}"))
@@ -53,6 +55,6 @@ impl fmt::Display for FieldIssue {
 
 impl fmt::Display for RepeatedKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: key {:?} already set in map", self.line, self.key)
+        write!(f, "line {}: key {} already set in map", self.line, quote(&self.key))
     }
 }

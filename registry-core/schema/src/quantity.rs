@@ -114,6 +114,17 @@ impl Quantity {
         self.rounded_up(NANOS)
     }
 
+    /// Returns the quantity, away from zero rounded to an integer, in the same notation. (`RoundUp(0)`.)
+    #[must_use]
+    pub fn to_whole(&self) -> Self {
+        let mut whole = self.clone();
+        if !self.is_whole() {
+            whole.amount.round_up_to(0);
+            whole.text = None;
+        }
+        whole
+    }
+
     /// Returns the number of thousandths, rounded up; `None` if it is too large. (`MilliValue`.)
     pub fn milli_value(&self) -> Option<i128> {
         self.rounded_up(NANOS / 1_000)
@@ -198,7 +209,7 @@ impl Quantity {
         let ends_in_thousand = [parts.whole, parts.fraction].concat().ends_with("000");
         let canonical = fast && scale % 3 == 0 && !ends_in_thousand && !parts.whole.starts_with('0');
         if !fast {
-            amount.round_up_to_nano();
+            amount.round_up_to(Decimal::NANO);
         }
         Self { negative: parts.negative, amount, format, text: canonical.then(|| text.into()) }
     }
@@ -343,5 +354,24 @@ mod tests {
         let long = quantity(&"9".repeat(1_000_000));
         assert!(long.plus(&quantity("1")).compare(&long).is_eq() && long.minus(&long).is_zero());
         assert!(quantity("-0").is_zero() && !quantity("-0").is_negative() && !quantity("0").is_positive());
+    }
+
+    #[test]
+    fn quantities_are_rounded_away_from_zero() {
+        let long = "1000000000000000000000000000000000000000000";
+        for (text, whole) in [
+            ("1500m", "2"),
+            ("-1500m", "-2"),
+            ("1n", "1"),
+            ("999.5", "1k"),
+            ("1000m", "1"),
+            ("0.5Ki", "512"),
+            ("1Gi", "1Gi"),
+            ("0", "0"),
+        ] {
+            assert_eq!(quantity(text).to_whole().to_string(), whole, "{text}");
+        }
+        let rounded = quantity(&format!("{long}.5")).to_whole();
+        assert!(rounded.is_whole() && rounded.minus(&quantity(long)).compare(&quantity("1")).is_eq());
     }
 }

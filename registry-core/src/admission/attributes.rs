@@ -241,6 +241,7 @@ mod tests {
             dry_run: DryRun::All,
             field_validation: FieldValidation::Strict,
             field_manager: "kubectl-create".to_owned(),
+            ..CreateOptions::default()
         };
         let shown = OperationOptions::from(&create).to_value(Operation::Create);
         let expected = json!({

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::api::go_text::quote;
 use crate::api::{Reason, StatusCause, StatusError};
 
 use super::conversions::{NotConverted, Unconverted};
@@ -95,9 +96,9 @@ pub(super) fn refuse(conflicts: &[Conflict]) -> StatusError {
 
 /// Formats a manager for messages: by name for apply, with the version for updates.
 fn manager_text(manager: &Manager<'_>) -> String {
-    let mut text = format!("{:?}", manager.name);
+    let mut text = quote(&manager.name);
     if !manager.subresource.is_empty() {
-        let _ = write!(text, " with subresource {:?}", manager.subresource);
+        let _ = write!(text, " with subresource {}", quote(&manager.subresource));
     }
     if manager.operation == ManagedFieldsOperation::Update {
         let _ = write!(text, " using {}", manager.api_version);

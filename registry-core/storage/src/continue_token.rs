@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use registry_meta::go_text::quote_byte;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -101,8 +102,9 @@ fn json_text(json: &[u8], error: &serde_json::Error) -> String {
     match json.first() {
         None => "unexpected end of JSON input".to_owned(),
         Some(first) if !matches!(first, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n') => {
-            format!("invalid character '{}' looking for beginning of value", char::from(*first))
+            format!("invalid character {} looking for beginning of value", quote_byte(*first))
         }
+        Some(_) if error.is_eof() => "unexpected end of JSON input".to_owned(),
         Some(_) => error.to_string(),
     }
 }
@@ -138,6 +140,14 @@ mod tests {
             refusal("!!!"),
             "invalid continue token: continue key is not valid: illegal base64 data at input byte 0"
         );
+        for (json, why) in [
+            (r#"{"v":"meta.k8s.io/v1","rv":1"#, "unexpected end of JSON input"),
+            ("", "unexpected end of JSON input"),
+            ("\u{1}", r"invalid character '\x01' looking for beginning of value"),
+        ] {
+            let expected = format!("invalid continue token: continue key is not valid: {why}");
+            assert_eq!(refusal(&encoded(json)), expected);
+        }
         for start in ["../secrets/a", "a/../../b", "a//b", "./a"] {
             let token = encoded(&format!(r#"{{"v":"meta.k8s.io/v1","rv":1,"start":"{start}"}}"#));
             assert_eq!(

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use registry_core::api::go_text::quote_byte;
 use registry_core::api::status::StatusDetails;
 use registry_core::api::{Reason, StatusError};
 use registry_core::codec::json::{self, type_name};
@@ -196,10 +197,10 @@ fn decode(body: &[u8]) -> Result<Review, Undecodable> {
 
 /// Returns the text of a syntax error.
 fn unparsable(body: &[u8], error: &serde_json::Error) -> String {
-    match body.first().map(|byte| char::from(*byte)) {
+    match body.first() {
         None => "unexpected end of JSON input".to_owned(),
-        Some('{' | '[' | ' ' | '\n' | '\r' | '\t') => error.to_string(),
-        Some(start) => format!("invalid character {start:?} looking for beginning of value"),
+        Some(b'{' | b'[' | b' ' | b'\n' | b'\r' | b'\t') => error.to_string(),
+        Some(start) => format!("invalid character {} looking for beginning of value", quote_byte(*start)),
     }
 }
 

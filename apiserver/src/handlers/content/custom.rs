@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: the decoder of `Unstructured`, and `ValidateTypeMeta` of custom resources.
 
+use registry_core::api::go_text::quote;
 use registry_core::api::{ErrorList, FieldError, FieldPath, GroupVersionKind, StatusError};
 use responses::negotiation::Format;
 use serde_json::{Map, Value};
@@ -62,7 +63,7 @@ fn other_kind_refused(expected: GroupVersionKind, kind: &str, fields: &Map<Strin
     let wanted = format!("must be {}", expected.kind);
     let error = FieldError::invalid(FieldPath::new("kind"), kind, wanted);
     let errors = ErrorList::from(error);
-    let text = format!("{kind}.{} {name:?} is invalid: {errors}", expected.group);
+    let text = format!("{kind}.{} {} is invalid: {errors}", expected.group, quote(name));
     let mut failure = StatusError::invalid(expected, name, &errors);
     failure.message = text;
     if let Some(details) = &mut failure.details {

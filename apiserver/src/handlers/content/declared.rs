@@ -1,5 +1,6 @@
 //! The declared type of a body, and errors for bodies of another type.
 
+use registry_core::api::go_text::quote;
 use registry_core::api::{Reason, StatusError, split_api_version};
 use registry_core::codec::json::type_name;
 use responses::negotiation::Format;
@@ -66,9 +67,9 @@ impl Declared {
         }
         if !call.api.served().knows_kind(&self.group, &self.version, &self.kind) {
             let why = format!(
-                "no kind {:?} is registered for version {:?} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
-                self.kind,
-                self.api_version()
+                "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",
+                quote(&self.kind),
+                quote(&self.api_version())
             );
             return Err(self.cannot_be_handled(expected.kind, &why));
         }
@@ -92,7 +93,8 @@ impl Declared {
     pub(super) fn cannot_be_handled(&self, expected: &str, why: &str) -> StatusError {
         let Self { version, kind, .. } = self;
         StatusError::bad_request(format!(
-            "{kind} in version {version:?} cannot be handled as a {expected}: {why}"
+            "{kind} in version {} cannot be handled as a {expected}: {why}",
+            quote(version)
         ))
     }
 }

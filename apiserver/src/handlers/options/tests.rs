@@ -28,6 +28,26 @@ fn create_options_name_what_is_wrong() {
 }
 
 #[test]
+fn field_managers_are_printable_and_of_bounded_length() {
+    let read = |manager: &str| {
+        with_query(&format!("fieldManager={manager}"), |query| write_options(query, "CreateOptions"))
+    };
+    let refused = |manager: &str| {
+        let message = read(manager).unwrap_err().message;
+        message.strip_prefix("CreateOptions.meta.k8s.io \"\" is invalid: ").unwrap().to_owned()
+    };
+    assert_eq!(refused(&"%C3%A9".repeat(65)), "fieldManager: Too long: may not be more than 128 bytes");
+    assert_eq!(read(&"%C3%A9".repeat(64)).unwrap().field_manager, "é".repeat(64));
+    assert_eq!(read("a+e%CC%81%F0%9F%98%80%E2%82%AC").unwrap().field_manager, "a e\u{301}😀€");
+    let first = r#"fieldManager: Invalid value: "a\x01b\u200b": invalid character U+0001 (at position 1)"#;
+    let second = r#"fieldManager: Invalid value: "a\x01b\u200b": invalid character U+200B (at position 3)"#;
+    assert_eq!(refused("a%01b%E2%80%8B"), format!("[{first}, {second}]"));
+    for invisible in ["%C2%A0", "%C2%AD", "%E2%80%A8", "%EE%80%80", "%0A", "%7F"] {
+        assert!(refused(invisible).contains("invalid character U+"), "{invisible}");
+    }
+}
+
+#[test]
 fn patch_options_depend_on_apply() {
     let read = |text, apply| with_query(text, |query| patch_options(query, apply));
     assert_eq!(

@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use jiff::Timestamp;
+use registry_core::api::go_text;
 use registry_core::api::{Object, StatusError};
 use registry_core::codec::json::Parts;
 use registry_core::resource::{
@@ -106,8 +107,9 @@ impl Table {
             "None" => IncludeObject::None,
             other => {
                 return Err(StatusError::bad_request(format!(
-                    "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: \
-                     must be 'Metadata', 'Object', 'None', or empty"
+                    "Unable to convert to Table as requested: includeObject: Invalid value: {}: \
+                     must be 'Metadata', 'Object', 'None', or empty",
+                    go_text::quote(other)
                 )));
             }
         };

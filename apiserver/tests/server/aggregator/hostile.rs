@@ -60,6 +60,17 @@ async fn no_header_of_a_client_names_a_user() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn parameters_that_were_not_authorized_are_not_forwarded() {
+    let (_server, mut client, _extension) = started().await;
+    for (query, forwarded) in
+        [("?a=1&watch=true;&b=%32", "?a=1&b=%32"), ("?a=%zz", "?"), ("?b=2&a=+%31&&b", "?b=2&a=+%31&&b")]
+    {
+        let shown = client.get(&format!("{}{query}", flunders())).await;
+        assert_eq!(shown["target"], format!("{}{forwarded}", flunders()), "{query}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn trailers_are_not_forwarded() {
     let (server, _client, _extension) = started().await;
     let request = format!(

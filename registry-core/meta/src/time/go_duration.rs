@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use crate::go_text::quote_for_time;
+
 const UNITS: [(&str, u64); 8] = [
     ("ns", 1),
     ("us", 1_000),
@@ -23,13 +25,13 @@ const MAX_FRACTION_DIGITS: usize = 18;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GoDurationError {
     /// It has another form, or is too large.
-    #[error("time: invalid duration {0:?}")]
+    #[error("time: invalid duration {}", quote_for_time(.0))]
     Invalid(String),
     /// A number has no unit.
-    #[error("time: missing unit in duration {0:?}")]
+    #[error("time: missing unit in duration {}", quote_for_time(.0))]
     NoUnit(String),
     /// A unit does not exist.
-    #[error("time: unknown unit {unit:?} in duration {text:?}")]
+    #[error("time: unknown unit {} in duration {}", quote_for_time(.unit), quote_for_time(.text))]
     UnknownUnit {
         /// The unit.
         unit: String,

@@ -3,6 +3,8 @@
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, Timestamp};
 
+use crate::go_text::quote_for_time;
+
 const NANOSECONDS_PER_SECOND: i32 = 1_000_000_000;
 const EPOCH: DateTime = DateTime::constant(1970, 1, 1, 0, 0, 0, 0);
 
@@ -53,7 +55,11 @@ pub enum Layout {
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
     /// A part of the layout is not there.
-    #[error("parsing time {text:?} as {layout:?}: cannot parse {rest:?} as {part:?}")]
+    #[error(
+        "parsing time {} as {layout:?}: cannot parse {} as {part:?}",
+        quote_for_time(.text),
+        quote_for_time(.rest)
+    )]
     Malformed {
         /// The whole text.
         text: String,
@@ -65,7 +71,7 @@ pub enum TimeError {
         part: &'static str,
     },
     /// There is no such month, day, hour, minute, second or time zone, or the year is outside of UTC's years 0 to 9999.
-    #[error("parsing time {text:?}: {part} out of range")]
+    #[error("parsing time {}: {part} out of range", quote_for_time(.text))]
     OutOfRange {
         /// The whole text.
         text: String,
@@ -73,7 +79,7 @@ pub enum TimeError {
         part: &'static str,
     },
     /// Something follows the time zone.
-    #[error("parsing time {text:?}: extra text: {extra:?}")]
+    #[error("parsing time {}: extra text: {}", quote_for_time(.text), quote_for_time(.extra))]
     ExtraText {
         /// The whole text.
         text: String,
@@ -298,9 +304,10 @@ mod tests {
             ("2026-01-01T00:00:0Z", format!(" {layout} \"0Z\" as \"05\"")),
             ("2026-01-01T00:00:00.Z", format!(" {layout} \".Z\" as \"Z07:00\"")),
             ("2026-01-01T00:00:00", format!(" {layout} \"\" as \"Z07:00\"")),
-            ("2026-01-01T00:00:00\u{e9}", format!(" {layout} \"\u{e9}\" as \"Z07:00\"")),
+            ("2026-01-01T00:00:00\u{e9}", format!(" {layout} \"\\xc3\\xa9\" as \"Z07:00\"")),
         ] {
-            assert_eq!(written(text), Err(format!("parsing time {text:?}{expected}")), "{text}");
+            let shown = quote_for_time(text);
+            assert_eq!(written(text), Err(format!("parsing time {shown}{expected}")), "{text}");
         }
     }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::Object;
+use crate::go_text::{code_point, is_printable, quote};
 use crate::time::moment::{Layout, Moment};
 
 use super::names::{self, NameRule};
@@ -128,10 +129,8 @@ pub fn validate_field_manager(manager: &str, path: &FieldPath) -> ErrorList {
         errors.push(FieldError::too_long(path.clone(), MAX_FIELD_MANAGER_BYTES));
     }
     for (position, letter) in manager.char_indices() {
-        let printable = letter == ' ' || !(letter.is_control() || letter.is_whitespace());
-        if !printable {
-            let code = u32::from(letter);
-            let text = format!("invalid character U+{code:04X} (at position {position})");
+        if !is_printable(letter) {
+            let text = format!("invalid character {} (at position {position})", code_point(letter));
             errors.push(FieldError::invalid(path.clone(), manager, text));
         }
     }
@@ -248,7 +247,7 @@ fn validate_no_new_finalizers(new: &Object, old: &Object, path: &FieldPath, erro
     let before: BTreeSet<&str> = old.finalizers().collect();
     let added: BTreeSet<&str> = new.finalizers().filter(|finalizer| !before.contains(finalizer)).collect();
     if !added.is_empty() {
-        let added: Vec<String> = added.iter().map(|finalizer| format!("{finalizer:?}")).collect();
+        let added: Vec<String> = added.iter().map(|finalizer| quote(finalizer)).collect();
         let text = format!(
             "no new finalizers can be added if the object is being deleted, found new finalizers \
              []string{{{}}}",

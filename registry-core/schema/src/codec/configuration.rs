@@ -2,6 +2,7 @@
 //!
 //! Kubernetes concept: strict decoding of `k8s.io/apimachinery/pkg/runtime/serializer`.
 
+use registry_meta::go_text::quote;
 use registry_meta::json_fields::without_nulls;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -22,7 +23,7 @@ pub enum DecodingError {
     #[error("Object 'Kind' is missing")]
     NoKind,
     /// It is something else.
-    #[error("no kind {kind:?} is registered for version {api_version:?}")]
+    #[error("no kind {} is registered for version {}", quote(.kind), quote(.api_version))]
     OtherKind {
         /// The kind in the file.
         kind: String,

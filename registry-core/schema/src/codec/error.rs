@@ -2,6 +2,7 @@
 
 use minicbor::data::Type;
 use registry_meta::budget::Exhausted;
+use registry_meta::go_text::{quote, quote_byte};
 
 use crate::quantity::QuantityError;
 
@@ -28,7 +29,7 @@ pub enum DecodeError {
     #[error("unexpected end of JSON input")]
     EndOfJson,
     /// JSON has an unexpected byte at a place.
-    #[error("invalid character {byte} {place}", byte = quoted(*.0), place = .1)]
+    #[error("invalid character {byte} {place}", byte = quote_byte(*.0), place = .1)]
     JsonByte(u8, &'static str),
     /// JSON is malformed in another way.
     #[error("{0}")]
@@ -63,7 +64,7 @@ pub enum DecodeError {
     #[error("cbor: {0} where a string is expected")]
     CborKey(Type),
     /// A map has a key twice.
-    #[error("cbor: found duplicate map key {0:?}")]
+    #[error("cbor: found duplicate map key {}", quote(.0))]
     CborDuplicate(String),
 
     /// There is nothing to decode: `empty data` or `empty body`.
@@ -73,7 +74,7 @@ pub enum DecodeError {
     #[error("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")]
     NoProtobuf,
     /// A kind is unknown in a version.
-    #[error("no kind {0:?} is registered for version {1:?}")]
+    #[error("no kind {} is registered for version {}", quote(.0), quote(.1))]
     UnknownKind(String, String),
     /// The name of a type is no UTF-8.
     #[error("a type's name is no UTF-8")]
@@ -116,13 +117,4 @@ pub enum TagError {
     /// A group ends that has not begun.
     #[error("unexpected end of group")]
     EndOfGroup,
-}
-
-/// Returns a byte as Go quotes it.
-fn quoted(byte: u8) -> String {
-    match byte {
-        b'\'' => r"'\''".to_owned(),
-        b'"' => "'\"'".to_owned(),
-        other => format!("'{}'", char::from(other).escape_debug()),
-    }
 }

@@ -15,6 +15,9 @@ use crate::{FieldIssue, RepeatedKey};
 use registry_meta::budget::memory::{self, LIST_BYTES, MAP_BYTES, VALUE_BYTES};
 
 mod scalar;
+mod tabs;
+
+use tabs::TabbedInput;
 
 /// Decodes a YAML body to JSON, and records duplicate fields with their lines. Documents after the first one are not read.
 ///
@@ -52,7 +55,7 @@ fn documents(bytes: &[u8], limits: &Limits<'_>, at_most: usize) -> Result<Vec<De
     }
     let mut documents = Vec::new();
     let mut builder = Builder::new(limits);
-    let mut parser = Parser::new_from_str(text);
+    let mut parser = Parser::new(TabbedInput::new(text));
     while documents.len() < at_most
         && let Some(event) = parser.next_event()
     {
@@ -152,7 +155,7 @@ impl<'l> Builder<'l> {
 
     fn decoded(self) -> Decoded {
         let has_any = !self.repeated.is_empty();
-        let duplicates = has_any.then(|| FieldIssue::RepeatedKeys(self.repeated)).into_iter().collect();
+        let duplicates = has_any.then_some(FieldIssue::RepeatedKeys(self.repeated)).into_iter().collect();
         Decoded { value: self.root, duplicates, has_floats: false }
     }
 

@@ -141,15 +141,15 @@ impl Decimal {
         self.exponent.saturating_add(i64::try_from(self.digits.len()).unwrap_or(i64::MAX)) <= 0
     }
 
-    /// Rounds up to 10⁻⁹.
-    pub(super) fn round_up_to_nano(&mut self) {
-        let Ok(excess) = usize::try_from(i64::from(Self::NANO) - self.exponent) else { return };
+    /// Rounds up to a power of ten.
+    pub(super) fn round_up_to(&mut self, exponent: i32) {
+        let Ok(excess) = usize::try_from(i64::from(exponent) - self.exponent) else { return };
         if excess == 0 || self.is_zero() {
             return;
         }
         let kept = self.digits.len().checked_sub(excess).and_then(|length| self.digits.get(..length));
         // The last digit is not zero, so the rounding always drops a non-zero part.
-        *self = Self::trimmed(&plus_one(kept.unwrap_or_default()), i64::from(Self::NANO));
+        *self = Self::trimmed(&plus_one(kept.unwrap_or_default()), i64::from(exponent));
     }
 
     /// Returns the digits and the largest exponent that is a multiple of three and leaves no fraction.

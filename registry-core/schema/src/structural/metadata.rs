@@ -156,13 +156,14 @@ impl Coercer<'_> {
             Err(_) if self.drop_invalid => {}
             Err(error) => return Err(refused(path, &sent, &error.text)),
         }
-        for field in unknown {
+        let path = path.to_string();
+        for issue in unknown {
             if self.issue_bytes_left == 0 {
                 break;
             }
-            let field = format!("{path}.{field}");
-            self.issue_bytes_left = self.issue_bytes_left.saturating_sub(field.len());
-            self.issues.push(FieldIssue::Unknown(field));
+            let issue = issue.below(&path);
+            self.issue_bytes_left = self.issue_bytes_left.saturating_sub(issue.to_string().len());
+            self.issues.push(issue);
         }
         Ok(())
     }

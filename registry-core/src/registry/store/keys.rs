@@ -1,5 +1,6 @@
 //! Conversion of names and namespaces to keys, with kube-apiserver's layout.
 
+use crate::api::go_text;
 use crate::api::validation::names;
 use crate::api::{Object, StatusError};
 use crate::context::RequestContext;
@@ -85,5 +86,6 @@ fn check_segment(what: &str, segment: &str) -> Result<(), StatusError> {
     if complaints.is_empty() {
         return Ok(());
     }
-    Err(StatusError::bad_request(format!("{what} parameter invalid: {segment:?}: {}", complaints.join(";"))))
+    let (segment, why) = (go_text::quote(segment), complaints.join(";"));
+    Err(StatusError::bad_request(format!("{what} parameter invalid: {segment}: {why}")))
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::{StreamExt, stream};
 
+use crate::api::go_text;
 use crate::api::selector::FieldSelector;
 use crate::api::validation::names;
 use crate::api::{GetOptions, GroupVersionResource, ListOptions, Reason, ResourceVersionMatch, StatusError};
@@ -243,6 +244,7 @@ pub(in crate::registry) fn check_field_selector(
     Err(StatusError::bad_request(if has_custom {
         resource.strategy.unknown_field_label(&unknown.path)
     } else {
-        format!("{:?} is not a known field selector: only {NAME:?}, {NAMESPACE:?}", unknown.path)
+        let path = go_text::quote(&unknown.path);
+        format!("{path} is not a known field selector: only {NAME:?}, {NAMESPACE:?}")
     }))
 }

@@ -88,6 +88,27 @@ fn pods_say_what_they_take() {
 }
 
 #[test]
+fn claims_take_whole_bytes() {
+    let hard = json!({"requests.storage": "1Ti"});
+    let bound = quota(&hard, &json!({"requests.storage": "0"}));
+    for (requested, allocated, taken) in [
+        ("1500m", json!({}), "2"),
+        ("1500m", json!({"storage": "2"}), "2"),
+        ("1500m", json!({"storage": "2500m"}), "3"),
+        ("1500m", json!({"cpu": "9"}), "2"),
+        ("1Gi", json!({"storage": "1500m"}), "1Gi"),
+    ] {
+        let claim = object(json!({
+            "metadata": {"name": "c"},
+            "spec": {"resources": {"requests": {"storage": requested}}},
+            "status": {"allocatedResources": allocated},
+        }));
+        let expected = format!("requests.storage={taken}");
+        assert_eq!(charged(&bound, usage::CLAIMS, &claim, None).unwrap(), expected, "{requested}");
+    }
+}
+
+#[test]
 fn a_change_takes_only_the_difference() {
     let services = GroupResource { group: "", resource: "services" };
     let service = |kind: &str| {

@@ -157,12 +157,14 @@ fn claim_usage(claim: &Object) -> Amounts {
     usage
 }
 
-/// Returns the storage that a claim requests, or what is allocated for it if that is more.
+/// Returns the storage that a claim requests, or what is allocated for it if that is more, in whole bytes: quotas with parts
+/// of bytes are invalid.
 fn storage_of(claim: &Object) -> Option<Quantity> {
-    let requested = PersistentVolumeClaim(claim).spec().resources().requests().entry("storage").quantity()?;
-    let allocated = PersistentVolumeClaim(claim).status().allocated_resources().entry("storage").quantity();
+    let claim = PersistentVolumeClaim(claim);
+    let requested = claim.spec().resources().requests().entry("storage").quantity()?.to_whole();
+    let allocated = claim.status().allocated_resources().entry("storage").quantity();
     Some(match allocated {
-        Some(allocated) if allocated.compare(&requested).is_gt() => allocated,
+        Some(allocated) if allocated.compare(&requested).is_gt() => allocated.to_whole(),
         _ => requested,
     })
 }

@@ -1,5 +1,6 @@
 //! Functions shared by the proxies to pods, services and nodes.
 
+use registry_core::api::go_text::quote;
 use registry_core::api::{GroupVersionKind, Object, StatusError};
 use registry_core::rest::connect::{
     ConnectRequest, ConnectSpec, Destination, Exchange, OptionType, Peer, Scheme, encode_path,
@@ -75,7 +76,7 @@ pub(super) const fn connect_spec(options_kind: GroupVersionKind) -> ConnectSpec 
 /// 400: the port is invalid.
 pub(super) fn port_number(port: &str) -> Result<u16, StatusError> {
     let number = port.parse().ok().filter(|number| *number != 0);
-    number.ok_or_else(|| StatusError::bad_request(format!("invalid port {port:?}")))
+    number.ok_or_else(|| StatusError::bad_request(format!("invalid port {}", quote(port))))
 }
 
 /// Returns the path of the proxied request: that of the URL, or else of the options.

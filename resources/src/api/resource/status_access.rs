@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use registry_core::RequestContext;
+use registry_core::api::go_text::quote;
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath, names};
 use registry_core::api::{GroupResource, Object, StatusError};
 use registry_core::context::ServiceAccountName;
@@ -159,11 +160,13 @@ async fn decide(
     }
     let scope = match wanted.namespace.as_str() {
         "" => "at the cluster scope".to_owned(),
-        namespace => format!("in the namespace {namespace:?}"),
+        namespace => format!("in the namespace {}", quote(namespace)),
     };
     let mut why = format!(
-        "User {:?} cannot {} resource \"{RESOURCE}/{}\" in API group {GROUP:?} {scope}",
-        context.user.name, wanted.verb, wanted.subresource
+        "User {} cannot {} resource \"{RESOURCE}/{}\" in API group {GROUP:?} {scope}",
+        quote(&context.user.name),
+        wanted.verb,
+        wanted.subresource
     );
     for more in [&decision.error, &decision.reason].into_iter().filter(|text| !text.is_empty()) {
         why.push_str(": ");

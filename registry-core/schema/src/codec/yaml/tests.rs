@@ -64,6 +64,29 @@ fn all_documents_of_a_text_are_read() {
 }
 
 #[test]
+fn a_tab_separates_a_key_from_its_value() {
+    for (text, value) in [
+        ("a:\tb\n", json!({"a": "b"})),
+        ("a:\t\t1\nb:\t-1\n", json!({"a": 1, "b": -1})),
+        ("a:\n  b:\tc\n  d:\t\"e\"\n", json!({"a": {"b": "c", "d": "e"}})),
+        ("- a:\tb\n  c:\t&x d\n- *x\n", json!([{"a": "b", "c": "d"}, "d"])),
+        ("{a:\tb, c:\t[1,\t2]}\n", json!({"a": "b", "c": [1, 2]})),
+        ("a:\t# comment\n  b\n", json!({"a": "b"})),
+        // Scalars keep their tabs.
+        ("a: \"b:\tc\"\nd: 'e:\tf'\n", json!({"a": "b:\tc", "d": "e:\tf"})),
+        ("a: |\n  b:\tc\nd: >-\n  e:\tf\n", json!({"a": "b:\tc\n", "d": "e:\tf"})),
+        ("\"a:\tb\":\tc\n", json!({"a:\tb": "c"})),
+        ("a: b\tc\n", json!({"a": "b\tc"})),
+    ] {
+        assert_eq!(read(text).unwrap().value, value, "{text:?}");
+    }
+    // Tabs do not indent.
+    for text in ["a:\n\tb: c\n", "a:\tb: c\n", "a:\t- b\n", "-\t- a\n"] {
+        assert!(read(text).is_err(), "{text:?}");
+    }
+}
+
+#[test]
 fn documents_become_json() {
     let table = [
         ("", json!(null)),

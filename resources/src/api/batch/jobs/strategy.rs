@@ -1,6 +1,7 @@
 //! Rules of Jobs.
 
 use registry_core::RequestContext;
+use registry_core::api::go_text::quote;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{DeleteOptions, FieldError, FieldPath, Object, PropagationPolicy};
 use registry_core::resource::{GatedField, ObjectStrategy};
@@ -30,7 +31,7 @@ impl ObjectStrategy for JobStrategy {
     }
 
     fn unknown_field_label(&self, label: &str) -> String {
-        format!("field label {label:?} not supported for Job")
+        format!("field label {} not supported for Job", quote(label))
     }
 
     fn apply_defaults(&self, object: &mut Object) {

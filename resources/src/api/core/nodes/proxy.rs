@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
+use registry_core::api::go_text::quote;
 use registry_core::api::{GroupVersionKind, StatusError};
 use registry_core::capabilities;
 use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
@@ -48,7 +49,7 @@ impl ConnectRules for NodeProxy {
         request: &ConnectRequest<'_>,
     ) -> Result<Connection, StatusError> {
         let target = Target::parse(name)
-            .ok_or_else(|| StatusError::bad_request(format!("invalid node request {name:?}")))?;
+            .ok_or_else(|| StatusError::bad_request(format!("invalid node request {}", quote(name))))?;
         let node = read_newest(nodes, context, target.name).await?;
         let kubelet = Kubelet::from_node(&node, &self.address_types)?;
         if target.port.is_empty() || target.port == kubelet.port.to_string() {

@@ -76,7 +76,8 @@ pub(crate) fn pod_total(pod: &Object, kind: &str) -> Amounts {
     with_overhead(&spec, kind, with_own(&spec, kind, total, is_of_pods))
 }
 
-/// Returns the total of a pod as [`pod_total`] does, with what its containers still have while a resize is under way.
+/// Returns the total of a pod as [`pod_total`] does, with what its containers still have while a resize is under way. Init
+/// containers that are not sidecars count with what they ask for only.
 pub(crate) fn resizing_pod_total(pod: &Object, kind: &str) -> Amounts {
     let spec = Pod(pod).spec();
     let status = Pod(pod).status();
@@ -87,8 +88,12 @@ pub(crate) fn resizing_pod_total(pod: &Object, kind: &str) -> Amounts {
     let main = status.container_statuses();
     let main = by_name(&main);
     let total = sum(&spec, |container, is_init| {
-        let states = if is_init { &init } else { &main };
         let wanted = read_kind(&container.resources(), kind);
+        let states = match is_init {
+            false => &main,
+            true if is_sidecar(container) => &init,
+            true => return wanted,
+        };
         match states.get(container.name().text()).filter(|state| state.resources().exists()) {
             Some(state) => with_state(&wanted, state, kind, is_infeasible),
             None => wanted,
@@ -142,11 +147,11 @@ fn with_own(
     total
 }
 
-/// Adds the overhead; to limits only where there are any.
+/// Adds the overhead; to limits only where they are not zero.
 fn with_overhead(spec: &PodSpec<'_, '_>, kind: &str, mut total: Amounts) -> Amounts {
     let mut overhead = read(spec.overhead().value());
     if kind == "limits" {
-        overhead.retain(|name, _| total.contains_key(name));
+        overhead.retain(|name, _| total.get(name).is_some_and(|limit| !limit.is_zero()));
     }
     add(&mut total, &overhead);
     total
@@ -156,6 +161,11 @@ fn with_overhead(spec: &PodSpec<'_, '_>, kind: &str, mut total: Amounts) -> Amou
 /// sequentially before them.
 pub(crate) fn containers_total(spec: &PodSpec<'_, '_>, kind: &str) -> Amounts {
     sum(spec, |container, _| read_kind(&container.resources(), kind))
+}
+
+/// Whether an init container goes on running beside the containers.
+fn is_sidecar(container: &Container<'_, '_>) -> bool {
+    container.restart_policy().text() == "Always"
 }
 
 /// Returns the total of the containers in a pod spec, each of which has what `amounts` returns for it, and for whether it
@@ -169,7 +179,7 @@ fn sum(spec: &PodSpec<'_, '_>, amounts: impl Fn(&Container<'_, '_>, bool) -> Amo
     let mut starting = Amounts::new();
     for container in spec.init_containers().elements() {
         let own = amounts(&container, true);
-        if container.restart_policy().text() == "Always" {
+        if is_sidecar(&container) {
             add(&mut total, &own);
             add(&mut sidecars, &own);
             raise(&mut starting, &sidecars);
@@ -229,6 +239,19 @@ mod tests {
     }
 
     #[test]
+    fn the_overhead_does_not_raise_limits_of_zero() {
+        let total = |limit: &str| {
+            let pod = json!({"spec": {
+                "overhead": {"cpu": "1"},
+                "containers": [{"resources": {"limits": {"cpu": limit}}}],
+            }});
+            pod_total(&Object::from_value(pod).unwrap(), "limits")["cpu"].to_string()
+        };
+        assert_eq!(total("0"), "0");
+        assert_eq!(total("2"), "3");
+    }
+
+    #[test]
     fn a_resize_under_way_counts_with_what_a_container_still_has() {
         let pod = |wanted: &str, has: &str, conditions: Value| {
             Object::from_value(json!({
@@ -245,5 +268,24 @@ mod tests {
         assert_eq!(total(&pod("3", "2", json!([]))), "3");
         let infeasible = json!([{"type": "PodResizePending", "reason": "Infeasible"}]);
         assert_eq!(total(&pod("3", "2", infeasible)), "2");
+    }
+
+    #[test]
+    fn init_containers_count_with_what_they_still_have_if_they_are_sidecars() {
+        let total = |restart_policy: Value, kind: &str| {
+            let mut container = json!({"name": "i", "resources": {kind: {"cpu": "1"}}});
+            container["restartPolicy"] = restart_policy;
+            let has =
+                json!({"name": "i", "resources": {kind: {"cpu": "2"}}, "allocatedResources": {"cpu": "2"}});
+            let pod = Object::from_value(json!({
+                "spec": {"initContainers": [container], "containers": [{"name": "c"}]},
+                "status": {"initContainerStatuses": [has]},
+            }));
+            resizing_pod_total(&pod.unwrap(), kind)["cpu"].to_string()
+        };
+        for kind in ["requests", "limits"] {
+            assert_eq!(total(Value::Null, kind), "1", "{kind}");
+            assert_eq!(total(json!("Always"), kind), "2", "{kind}");
+        }
     }
 }

@@ -88,7 +88,7 @@ impl NamedCreater for PodEviction {
         if object.name() != name {
             return Err(StatusError::bad_request("name in URL does not match name in Eviction object"));
         }
-        let deletion = delete_options(&object, options.dry_run)?;
+        let deletion = delete_options(&object, options)?;
         admission.validate(context, Some(&object), None).await?;
         match self.evict_unguarded(context, name, &deletion).await? {
             None => {}

@@ -142,19 +142,14 @@ fn check_changes(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>, errors: &mut 
     }
     let found = errors.0.len();
     let [lists, lists_before] = [spec, before].map(|spec| [spec.containers(), spec.init_containers()]);
-    let pairs = || LISTS.iter().zip(lists.iter().zip(&lists_before));
-    for (list, (now, before)) in pairs() {
+    for (list, (now, before)) in LISTS.iter().zip(lists.iter().zip(&lists_before)) {
         check_order(list, now, before, errors);
     }
     if errors.0.len() > found {
         return;
     }
-    for (list, (now, before)) in pairs() {
-        for (container, old) in now.elements().zip(before.elements()) {
-            check_container(*list == "initContainers", &container, &old, spec, errors);
-        }
-    }
-    if errors.is_empty() && !semantic::equal(Some(&masked_spec(spec, before)), before.value()) {
+    check_containers(spec, before, errors);
+    if errors.is_empty() && !semantic::equal(Some(&masked_spec(spec, before, of_pod)), before.value()) {
         errors.push(spec.forbidden("only cpu and memory resources are mutable"));
     }
 }
@@ -178,25 +173,33 @@ fn check_order(
     }
 }
 
-fn check_container(
-    is_init: bool,
-    container: &Container<'_, '_>,
-    old: &Container<'_, '_>,
-    spec: &PodSpec<'_, '_>,
-    errors: &mut ErrorList,
-) {
-    let (now, before) = (container.resources(), old.resources());
-    check_not_removed(&now.requests(), &before.requests(), "resource requests", errors);
-    check_not_removed(&now.limits(), &before.limits(), "resource limits", errors);
-    if !semantic::equal(Some(&masked_container(container, old)), old.value()) {
-        errors.push(if is_init {
-            let detail = "only cpu and memory resources for init or sidecar containers are mutable";
-            container.forbidden(detail)
-        } else {
-            spec.forbidden("only cpu and memory resources are mutable")
-        });
+/// Checks the containers, which are the same in both specs. The order of the errors is kube-apiserver's.
+fn check_containers(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>, errors: &mut ErrorList) {
+    let (containers, containers_before) = (spec.containers(), before.containers());
+    let (init, init_before) = (spec.init_containers(), before.init_containers());
+    for (now, before) in [(&init, &init_before), (&containers, &containers_before)] {
+        for (container, old) in now.elements().zip(before.elements()) {
+            let (now, before) = (container.resources(), old.resources());
+            check_not_removed(&now.requests(), &before.requests(), "resource requests", errors);
+            check_not_removed(&now.limits(), &before.limits(), "resource limits", errors);
+        }
     }
-    let runs_once = is_init && container.restart_policy().text() != "Always";
+    for (container, old) in containers.elements().zip(containers_before.elements()) {
+        if !semantic::equal(Some(&masked_container(&container, &old)), old.value()) {
+            errors.push(spec.forbidden("only cpu and memory resources are mutable"));
+        }
+    }
+    for (container, old) in init.elements().zip(init_before.elements()) {
+        check_init_container(&container, &old, errors);
+    }
+}
+
+fn check_init_container(container: &Container<'_, '_>, old: &Container<'_, '_>, errors: &mut ErrorList) {
+    if !semantic::equal(Some(&masked_container(container, old)), old.value()) {
+        let detail = "only cpu and memory resources for init or sidecar containers are mutable";
+        errors.push(container.forbidden(detail));
+    }
+    let runs_once = container.restart_policy().text() != "Always";
     if runs_once && !semantic::equal(container.value(), old.value()) {
         let policies = container.resize_policy();
         let restarts =
@@ -275,7 +278,8 @@ fn masked_pod_resources(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>) -> Opt
     (old.exists() || !resources.is_empty()).then(|| resources.into())
 }
 
-fn masked_spec(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>) -> Value {
+/// Returns the spec with the old amounts; `of_pod` is whether the pod as a whole has amounts.
+fn masked_spec(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>, of_pod: bool) -> Value {
     let mut value = spec.value().cloned().unwrap_or_default();
     let Some(fields) = value.as_object_mut() else { return value };
     for list in LISTS {
@@ -287,9 +291,67 @@ fn masked_spec(spec: &PodSpec<'_, '_>, before: &PodSpec<'_, '_>) -> Value {
             now.elements().zip(old.elements()).map(|(now, old)| masked_container(&now, &old)).collect();
         fields.insert(list.to_owned(), masked.into());
     }
-    match masked_pod_resources(spec, before) {
-        Some(resources) => fields.insert("resources".to_owned(), resources),
-        None => fields.remove("resources"),
-    };
+    if of_pod {
+        match masked_pod_resources(spec, before) {
+            Some(resources) => fields.insert("resources".to_owned(), resources),
+            None => fields.remove("resources"),
+        };
+    }
     value
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// Returns the errors of a change from one spec to another.
+    fn refusals(new: Value, old: Value) -> Vec<String> {
+        let [new, old] = [new, old].map(|spec| Object::from_value(json!({"spec": spec})).unwrap());
+        let mut errors = ErrorList::default();
+        check_changes(&Pod(&new).spec(), &Pod(&old).spec(), &mut errors);
+        errors.0.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn resources_of_the_pod_are_added_with_amounts_only() {
+        let spec = |resources: Value| json!({"resources": resources, "containers": [{"name": "c", "resources": {}}]});
+        let refused = ["spec: Forbidden: only cpu and memory resources are mutable"];
+        assert_eq!(refusals(spec(json!({})), spec(Value::Null)), refused);
+        assert_eq!(refusals(spec(json!({"requests": {}})), spec(Value::Null)), refused);
+        assert_eq!(refusals(spec(Value::Null), spec(json!({}))), refused);
+        assert!(refusals(spec(json!({})), spec(json!({}))).is_empty());
+        let amounts = json!({"requests": {"cpu": "1"}});
+        assert!(refusals(spec(amounts.clone()), spec(Value::Null)).is_empty());
+        assert!(refusals(spec(amounts), spec(json!({}))).is_empty());
+    }
+
+    #[test]
+    fn removed_amounts_are_told_before_what_is_not_mutable() {
+        let container = |name: &str, resources: Value| json!({"name": name, "resources": resources});
+        let before = json!({"requests": {"cpu": "1"}, "limits": {"cpu": "1"}});
+        let after = json!({"requests": {"x": "1"}});
+        let spec = |resources: Value| {
+            json!({
+                "containers": [container("a", resources.clone()), container("b", resources.clone())],
+                "initContainers": [container("i", resources.clone()), container("j", resources)],
+            })
+        };
+        let removed = |list: &str, index: u8| {
+            ["requests", "limits"].map(|kind| {
+                format!("spec.{list}[{index}].resources.{kind}: Forbidden: resource {kind} cannot be removed")
+            })
+        };
+        let immutable = "only cpu and memory resources are mutable";
+        let of_init = "only cpu and memory resources for init or sidecar containers are mutable";
+        let mut expected = Vec::new();
+        for (list, index) in
+            [("initContainers", 0), ("initContainers", 1), ("containers", 0), ("containers", 1)]
+        {
+            expected.extend(removed(list, index));
+        }
+        expected.extend([format!("spec: Forbidden: {immutable}"), format!("spec: Forbidden: {immutable}")]);
+        expected.extend([0, 1].map(|index| format!("spec.initContainers[{index}]: Forbidden: {of_init}")));
+        assert_eq!(refusals(spec(after), spec(before)), expected);
+    }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
+use registry_core::api::go_text::quote;
 use registry_core::api::{GroupVersionKind, Object, Reason, StatusError};
 use registry_core::capabilities;
 use registry_core::registry::{
@@ -65,7 +66,7 @@ impl ConnectRules for ServiceProxy {
         request: &ConnectRequest<'_>,
     ) -> Result<Connection, StatusError> {
         let target = Target::parse(name)
-            .ok_or_else(|| StatusError::bad_request(format!("invalid service request {name:?}")))?;
+            .ok_or_else(|| StatusError::bad_request(format!("invalid service request {}", quote(name))))?;
         let service = read_newest(services, context, target.name).await?;
         let port = port_name(&service, target.port)?;
         let backends = self.backends(&context.namespace, target.name, &port).await?;

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use registry_core::api::go_text::is_printable;
+
 use super::super::findings::{Findings, Place};
 use super::super::schema::Schema;
 use super::super::view::{Parts, Spec, Version};
@@ -93,15 +95,6 @@ fn check_deprecation(version: &Version<'_>, place: &Place, findings: &mut Findin
             "must only contain printable UTF-8 characters; non-printable character found at index {at}"
         );
         findings.invalid(place, warning, detail);
-    }
-}
-
-/// Whether a character can be printed: all but controls, separators other than the space, and unassigned ones.
-fn is_printable(letter: char) -> bool {
-    match letter {
-        ' '..='~' => true,
-        // Escaped unless printable. The letter before it keeps a combining mark from being escaped.
-        _ => format!("a{letter}").escape_debug().count() == 2,
     }
 }
 

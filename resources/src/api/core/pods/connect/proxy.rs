@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
+use registry_core::api::go_text::quote;
 use registry_core::api::{GroupVersionKind, Object, StatusError};
 use registry_core::capabilities;
 use registry_core::registry::{ConnectRules, ConnectStore, Services, Store, Subresource};
@@ -45,7 +46,7 @@ impl ConnectRules for PodProxy {
         request: &ConnectRequest<'_>,
     ) -> Result<Connection, StatusError> {
         let target = Target::parse(name)
-            .ok_or_else(|| StatusError::bad_request(format!("invalid pod request {name:?}")))?;
+            .ok_or_else(|| StatusError::bad_request(format!("invalid pod request {}", quote(name))))?;
         let pod = read_newest(pods, context, target.name).await?;
         let port = match target.port {
             "" => first_port(&pod),

@@ -2,19 +2,21 @@
 
 use registry_core::api::validation::{ErrorList, FieldError, FieldPath};
 use registry_core::api::{
-    DeleteOptions, DryRun, GroupVersionKind, Object, Preconditions, PropagationPolicy, StatusError,
+    CreateOptions, DeleteOptions, DryRun, GroupVersionKind, Object, Preconditions, PropagationPolicy, Reason,
+    StatusError, go_text,
 };
 use resource_views::policy::v1::Eviction;
+use serde_json::Value;
 
 const EVICTION: GroupVersionKind = GroupVersionKind { group: "policy", version: "v1", kind: "Eviction" };
 const OPTIONS: GroupVersionKind =
     GroupVersionKind { group: "meta.k8s.io", version: "v1", kind: "DeleteOptions" };
 
-/// Returns the delete options of an eviction; `asked` is the dry-run parameter of the request.
+/// Returns the delete options of an eviction; `asked` are the options of the request.
 ///
 /// # Errors
-/// 422: they are invalid.
-pub(super) fn delete_options(eviction: &Object, asked: DryRun) -> Result<DeleteOptions, StatusError> {
+/// 422: they are invalid. 500: both have dry-run options, which differ.
+pub(super) fn delete_options(eviction: &Object, asked: &CreateOptions) -> Result<DeleteOptions, StatusError> {
     let options = Eviction(eviction).delete_options();
     if options.ignore_store_read_error_with_cluster_breaking_potential().is_true() {
         let path = FieldPath::new("deleteOptions").child("ignoreStoreReadErrorWithClusterBreakingPotential");
@@ -25,6 +27,7 @@ pub(super) fn delete_options(eviction: &Object, asked: DryRun) -> Result<DeleteO
     let preconditions = options.preconditions();
     let mut errors = ErrorList::default();
     let dry_run = options.dry_run().values();
+    check_dry_run(asked, dry_run)?;
     if dry_run.iter().any(|value| value != "All") {
         errors.push(FieldError::not_supported(FieldPath::new("dryRun"), dry_run.to_vec(), &["All"]));
     }
@@ -45,7 +48,7 @@ pub(super) fn delete_options(eviction: &Object, asked: DryRun) -> Result<DeleteO
     let orphans = orphans
         .map(|orphans| if orphans { PropagationPolicy::Orphan } else { PropagationPolicy::Background });
     Ok(DeleteOptions {
-        dry_run: if dry_run.is_empty() { asked } else { DryRun::All },
+        dry_run: if dry_run.is_empty() { asked.dry_run } else { DryRun::All },
         grace_period_seconds: options.grace_period_seconds().integer(),
         preconditions: Preconditions {
             uid: preconditions.uid().optional_text().map(str::to_owned),
@@ -55,4 +58,16 @@ pub(super) fn delete_options(eviction: &Object, asked: DryRun) -> Result<DeleteO
         orphan_dependents: None,
         ignore_store_read_error: false,
     })
+}
+
+/// Checks that the dry-run options of the request and of the body are the same, if both have any.
+fn check_dry_run(asked: &CreateOptions, dry_run: &[Value]) -> Result<(), StatusError> {
+    let is_same = dry_run.len() == asked.dry_run_count && dry_run.iter().all(|value| value == "All");
+    if is_same || dry_run.is_empty() || asked.dry_run_count == 0 {
+        return Ok(());
+    }
+    let asked = vec![Value::from("All"); asked.dry_run_count];
+    let [asked, own] = [&asked, dry_run].map(go_text::print_list);
+    let message = format!("Non-matching dry-run options in request and content: {asked} and {own}");
+    Err(StatusError::new(Reason::Unknown, message))
 }
