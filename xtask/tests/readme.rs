@@ -91,7 +91,7 @@ fn the_steps_of_the_readme_lead_to_a_served_resource() {
     let forgotten = shell("cargo check --quiet -p orlop-resources").output().unwrap();
     let told = String::from_utf8_lossy(&forgotten.stderr).into_owned();
     assert!(
-        told.contains("has no `Main<…::Enclosure>`") && told.contains("run `cargo xtask codegen`"),
+        told.contains("has no `Main<…::Ship>`") && told.contains("run `cargo xtask codegen`"),
         "{told}"
     );
     run(&mut shell(codegen));
@@ -112,7 +112,7 @@ fn the_steps_of_the_readme_lead_to_a_served_resource() {
         "{export}\nkubectl() {{ command '{kubectl}' \"$@\"; }}\n{kubectl_commands}"
     )));
     for expected in
-        ["enclosure.zoo.example.dev/north created", "ada", "north scaled", "The desired number of replicas"]
+        ["ship.harbor.example.dev/north created", "ada", "north scaled", "The desired number of replicas"]
     {
         assert!(told.contains(expected), "{expected:?} in {told}");
     }

@@ -20,7 +20,7 @@ pub(super) struct Names {
     pub(super) module: String,
 }
 
-/// `GROUP`, `VERSION`, `GROUP_VERSION`, `KIND` and `PLURAL` are replaced. README.md shows the struct of `Enclosure`.
+/// `GROUP`, `VERSION`, `GROUP_VERSION`, `KIND` and `PLURAL` are replaced. README.md shows the struct of `Ship`.
 const TEMPLATE: &str = r#"//! `GROUP_VERSION KIND`: describe here what it is for, in a sentence or two.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
