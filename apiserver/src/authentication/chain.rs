@@ -98,7 +98,7 @@ pub(crate) struct TokenChain {
 
 /// Error of a token that no authenticator accepts, with the reasons of those that know its kind.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+#[error("{}", joined(.0))]
 pub(super) struct RefusedToken(Vec<InvalidToken>);
 
 /// The same error in the words of a review: the server's own client is asked first, whose answer is always that it does not
@@ -106,6 +106,14 @@ pub(super) struct RefusedToken(Vec<InvalidToken>);
 #[derive(Debug, thiserror::Error)]
 #[error("{}", aggregate(std::iter::once(&InvalidToken::Unknown).chain(.0)))]
 struct ReviewedToken(Vec<InvalidToken>);
+
+/// Returns the reasons for which a token is refused.
+fn joined(reasons: &[InvalidToken]) -> String {
+    if reasons.is_empty() {
+        return "it is not a token of this server, or of an issuer that the server trusts".to_owned();
+    }
+    reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
 
 // === impl RefusedToken ===
 

@@ -242,7 +242,12 @@ impl ServiceAccountTokens {
                 keys.fitting(id).any(|key| key.verifies(token))
             }
         };
-        is_signed.then_some(()).ok_or(TokenError::Signature)
+        if !is_signed {
+            // The error has the text of Kubernetes, which does not say that.
+            tracing::debug!("the key that signed a service account token is not a key of this server");
+            return Err(TokenError::Signature);
+        }
+        Ok(())
     }
 
     /// Returns the document published at this path for clients that verify tokens themselves.

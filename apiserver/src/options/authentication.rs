@@ -125,7 +125,7 @@ pub struct TokenWebhookOptions {
     #[arg(long, value_name = "FILE")]
     pub authentication_token_webhook_config_file: Option<PathBuf>,
 
-    /// Time for which its answers are kept [default: 2m; 10s for those of a main server]
+    /// Time for which its answers are kept [default: 2m; 10s in an extension server]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub authentication_token_webhook_cache_ttl: Option<Duration>,
 

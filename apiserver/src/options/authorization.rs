@@ -34,11 +34,11 @@ pub struct AuthorizationOptions {
     #[arg(long, value_name = "VERSION", default_value = "v1beta1")]
     pub authorization_webhook_version: String,
 
-    /// Time for which permissions of the service are kept [default: 5m; 10s for those of a main server]
+    /// Time for which permissions of the service are kept [default: 5m; 10s in an extension server]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub authorization_webhook_cache_authorized_ttl: Option<Duration>,
 
-    /// Time for which refusals of the service are kept [default: 30s; 10s for those of a main server]
+    /// Time for which refusals of the service are kept [default: 30s; 10s in an extension server]
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     pub authorization_webhook_cache_unauthorized_ttl: Option<Duration>,
 

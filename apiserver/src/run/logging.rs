@@ -88,8 +88,8 @@ fn start_filtered(directives: &str, format: LoggingFormat, exported: Option<Span
     guard
 }
 
-/// Returns the filter directives of a verbosity: requests from 3 on, details of the server from 4 and 6 on,
-/// and libraries (HTTP frames, TLS messages) at 8 and above.
+/// Returns the filter directives of a verbosity: requests, and the reasons of credentials that are refused, from 3 on, details
+/// of the server from 4 and 6 on, and libraries (HTTP frames, TLS messages) at 8 and above.
 fn directives(verbosity: u8) -> String {
     let requests = match verbosity {
         0..=2 => "off",
@@ -102,9 +102,13 @@ fn directives(verbosity: u8) -> String {
         6..=7 => ("trace", "info"),
         _ => ("trace", "trace"),
     };
-    format!(
+    let mut directives = format!(
         "{libraries},apiserver={own},registry_core={own},resources={own},{REQUEST_LOG_TARGET}={requests},{TARGET}=off"
-    )
+    );
+    if verbosity == 3 {
+        directives.push_str(",apiserver::authentication=debug");
+    }
+    directives
 }
 
 fn queue(mut output: Box<dyn Write + Send>) -> (LogGuard, QueuedWriter) {
@@ -252,7 +256,8 @@ mod tests {
         );
         assert_eq!(
             directives(3),
-            "info,apiserver=info,registry_core=info,resources=info,http=info,request_trace=off"
+            "info,apiserver=info,registry_core=info,resources=info,http=info,request_trace=off,\
+             apiserver::authentication=debug"
         );
         assert_eq!(
             directives(4),

@@ -59,6 +59,48 @@ async fn each_request_is_one_line_that_says_who_did_what() {
     assert!(!logged.contains("s3cret") && !logged.contains("very-secret-value"), "{logged}");
 }
 
+/// Returns the answer to a request for config maps with this token.
+fn ask_with(process: &Process, token: &str) -> String {
+    let kubeconfig = std::fs::read_to_string(process.kubeconfig()).unwrap();
+    let url = kubeconfig.lines().find_map(|line| line.trim().strip_prefix("server: ")).unwrap();
+    let url = format!("{url}/api/v1/configmaps");
+    let header = format!("authorization: Bearer {token}");
+    let asked = Command::new("curl")
+        .args(["-sk", "-o", "/dev/null", "-w", "%{http_code}", "-H", &header, &url])
+        .output();
+    String::from_utf8(asked.unwrap().stdout).unwrap()
+}
+
+#[tokio::test]
+async fn a_token_that_is_refused_is_logged_with_the_reason_and_without_the_token() {
+    let home = TempDir::new().unwrap();
+    let directory = home.path().join("data");
+    let process = Process::start_with(&directory, &["-v=3"]);
+    process.config_maps().await;
+    let token = |data: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_apiserver"));
+        let data = format!("--data-dir={}", home.path().join(data).display());
+        let output = command.args(["token", "default/robot", "--uid=1", &data]).output().unwrap();
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+    };
+    let other = Process::start(&home.path().join("other"));
+    other.config_maps().await;
+    for (token, reason) in [
+        ("zork-s3cret", "it is not a token of this server, or of an issuer that the server trusts"),
+        (&token("data"), "serviceaccounts \"robot\" not found"),
+        (&token("other"), "the key that signed a service account token is not a key of this server"),
+    ] {
+        assert_eq!(ask_with(&process, token), "401", "{token}");
+        process.says(reason).await;
+        let logged = process.logged();
+        assert!(logged.contains("a token was refused: ") && !logged.contains(token), "{logged}");
+    }
+    // Tokens that are accepted, and logs of a lower verbosity, have no such line.
+    assert_eq!(process.logged().matches("a token was refused").count(), 3);
+    assert_eq!(ask_with(&other, "zork"), "401");
+    assert!(!other.logged().contains("refused"), "{}", other.logged());
+}
+
 #[tokio::test]
 async fn an_orderly_end_logs_nothing_alarming_and_without_verbosity_no_requests() {
     let home = TempDir::new().unwrap();

@@ -53,7 +53,13 @@ async fn the_plug_in_of_kubectl_shows_what_the_server_does() {
     assert!(line("configmaps")[1].parse::<u32>().unwrap() >= 1, "{shown}");
     assert!(line("workload-low")[2].parse::<u32>().unwrap() > 1, "{shown}");
     let refused = run(&[]).await.unwrap();
-    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("usage:"));
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("Usage:"));
+    for arguments in [&["top", "--help"][..], &["top", "-h"], &["--help"], &["help"]] {
+        let help = run(arguments).await.unwrap();
+        let text = String::from_utf8_lossy(&help.stdout);
+        assert!(help.status.success() && text.contains("Usage: kubectl orlop top [FLAGS]"), "{text}");
+        assert!(!text.contains("watchers\n"), "{text}");
+    }
 
     let metrics = server.kubectl().run("get --raw /metrics").await;
     let script = read(PLUG_IN);
