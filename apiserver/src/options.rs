@@ -18,7 +18,7 @@
 //! | `logging_format`, `metrics`, `tracing_file` | observation |
 //! | `options_error` | flags that contradict each other |
 //! | `audit` | the audit policy, and the backends of events |
-//! | `arguments`, `files`, `given`, `help`, `program` | the command line as a whole |
+//! | `mistakes`, `arguments`, `files`, `given`, `help`, `program` | the command line as a whole |
 //! | `upstream` | the flags of kube-apiserver that are not implemented |
 //! | `duration`, `lists`, `value_error` | values of flags |
 
@@ -61,6 +61,7 @@ mod locations;
 mod logging_format;
 mod memory;
 mod metrics;
+mod mistakes;
 mod options_error;
 mod peers;
 mod program;
@@ -146,7 +147,14 @@ pub struct Options {
 
     /// Verbosity of the log on stderr: 0 is for operators, 3 adds a line for each request, 4 details of the
     /// server, 6 all of the server's messages, 8 those of libraries (HTTP frames). RUST_LOG overrides it
-    #[arg(short = 'v', long = "v", value_name = "LEVEL", default_value_t = 0, help_heading = "General")]
+    #[arg(
+        short = 'v',
+        long = "v",
+        global = true,
+        value_name = "LEVEL",
+        default_value_t = 0,
+        help_heading = "General"
+    )]
     pub verbosity: u8,
 
     /// Format of the log
@@ -324,9 +332,12 @@ impl Options {
         arguments: impl IntoIterator<Item = OsString>,
         check: fn(&ArgMatches) -> Result<(), ValueError>,
     ) -> Result<ArgMatches, clap::Error> {
-        let arguments = arguments::rewritten(&Self::command(), &command, arguments);
+        let given: Vec<OsString> = arguments.into_iter().collect();
+        let arguments = arguments::rewritten(&Self::command(), &command, given.iter().cloned());
         let mut command = program.described(command.name(program.name));
-        let matches = command.try_get_matches_from_mut(&arguments)?;
+        let matches = command
+            .try_get_matches_from_mut(&arguments)
+            .map_err(|error| mistakes::explained(error, &mut command, &given))?;
         check(&matches).map_err(|error| command.error(ErrorKind::UnknownArgument, error))?;
         files::check(&mut command, &matches)?;
         Ok(matches)

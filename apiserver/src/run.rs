@@ -186,7 +186,9 @@ fn run_program(
         Some(Command::Completion { shell }) => {
             Options::completion(program, shell).map_err(CommandError::from).and_then(print)
         }
-        Some(Command::ManPage) => Options::man_page(program).map_err(CommandError::from).and_then(print),
+        Some(Command::ManPage { command }) => {
+            Options::man_page(program, command).map_err(CommandError::from).and_then(print)
+        }
         Some(Command::FlagsReference) => print(Options::flags_reference()),
         Some(Command::Manifests(command)) => manifests::print(program, command, maps),
         Some(Command::Test(command)) if command.command.is_empty() => {

@@ -24,7 +24,7 @@ const PROGRAM: &str = "apiserver";
 ///
 /// The version is that of the workspace. CHANGELOG.md must have a section for it, nothing may be changed beside the commit, the lock
 /// file must fit, and the tag must be new. Then the program is built, and `target/release-files` gets an archive with the program,
-/// its manual page, completion scripts and the files for operators; a bill of materials (CycloneDX); the notes; and the checksums.
+/// its manual pages, completion scripts and the files for operators; a bill of materials (CycloneDX); the notes; and the checksums.
 /// The commands for the tag are printed. Nothing is published.
 #[derive(Debug, Args)]
 pub(crate) struct Options {

@@ -1,6 +1,6 @@
 //! Arguments as kube-apiserver's library for flags reads them, where this server's library reads them otherwise: empty
-//! values (`--flag=`, as templates write them for variables that are not set), truth values, and lists that end with a
-//! comma.
+//! values (`--flag=`, as templates write them for variables that are not set), truth values, lists that end with a comma,
+//! and names with underscores.
 
 use std::any::TypeId;
 use std::ffi::{OsStr, OsString};
@@ -117,6 +117,12 @@ pub(super) fn rewritten(
             kept.push(Given { arguments: rest.collect(), ..Given::default() });
             break;
         }
+        let is_known = |argument: &OsStr| {
+            std::iter::once(server)
+                .chain(commands.iter().copied())
+                .any(|command| named_flag(command, argument).is_some())
+        };
+        let argument = if is_known(&argument) { argument } else { hyphenated(argument) };
         let Some((flag, value)) = named_flag(server, &argument) else {
             let other = commands.iter().rev().copied().find_map(|command| named_flag(command, &argument));
             let takes_next =
@@ -164,6 +170,14 @@ fn before_commands(commands: &[&Command], given: Vec<Given>) -> Vec<Given> {
     }
     ordered.append(&mut after);
     ordered
+}
+
+/// Returns an argument with hyphens for the underscores in the name of its flag, as Kubernetes reads it
+/// (`WordSepNormalizeFunc`).
+fn hyphenated(argument: OsString) -> OsString {
+    let Some(text) = argument.to_str().and_then(|text| text.strip_prefix("--")) else { return argument };
+    let (name, value) = text.split_at(text.find('=').unwrap_or(text.len()));
+    format!("--{}{value}", name.replace('_', "-")).into()
 }
 
 /// Returns the flag that an argument names, and the value behind `=`.

@@ -133,9 +133,12 @@ pub enum Command {
         shell: Shell,
     },
 
-    /// Prints the manual page (roff), for packages
+    /// Prints the manual page of the program, or of one of its commands (roff), for packages
     #[command(hide = true)]
-    ManPage,
+    ManPage {
+        /// The command, such as `storage backup` [default: the program]
+        command: Vec<String>,
+    },
 
     /// Prints the reference of all flags, for the documentation
     #[command(hide = true)]

@@ -1,7 +1,8 @@
-//! Completion scripts, and the manual page.
+//! Completion scripts, and the manual pages.
 
 use std::io;
 
+use clap::Command;
 use clap_complete::Generator as _;
 
 use super::{Options, Program};
@@ -23,16 +24,41 @@ impl Options {
         Ok(script)
     }
 
-    /// Returns the manual page of a server (roff).
+    /// Returns the manual page of a server, or of one of its commands such as `storage backup` (roff). It has the flags that
+    /// the long help has.
     ///
     /// # Errors
-    /// Never fails: writing to memory succeeds.
-    pub(crate) fn man_page(program: Program) -> io::Result<Vec<u8>> {
-        let mut page = Vec::new();
+    /// Fails if there is no such command.
+    pub(crate) fn man_page(program: Program, path: &[String]) -> io::Result<Vec<u8>> {
         let command = program.described(Self::server_command(program).name(program.name));
         // The page's title is the name of the command, not that of the project.
-        let command = command.display_name(program.name);
-        clap_mangen::Man::new(command).render(&mut page)?;
+        let mut command = command.display_name(program.name);
+        command.set_bin_name(program.name);
+        command.build();
+        let mut described = &command;
+        for name in path {
+            described = described.find_subcommand(name).ok_or_else(|| no_command(path))?;
+        }
+        let mut page = Vec::new();
+        clap_mangen::Man::new(with_everything(described.clone())).render(&mut page)?;
         Ok(page)
     }
+}
+
+/// Returns a command whose flags are all described in its manual page, which ends with the examples: the library leaves out
+/// descriptions that the short help has not, and texts before the flags.
+fn with_everything(command: Command) -> Command {
+    let command = command.mut_args(|flag| flag.hide_short_help(false));
+    match (command.get_before_long_help(), command.get_after_long_help()) {
+        (Some(before), Some(after)) => {
+            let end = format!("{before}\n\n{after}");
+            command.after_long_help(end)
+        }
+        _ => command,
+    }
+}
+
+fn no_command(path: &[String]) -> io::Error {
+    let text = format!("there is no command '{}': name one that the help lists", path.join(" "));
+    io::Error::new(io::ErrorKind::InvalidInput, text)
 }

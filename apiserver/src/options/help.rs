@@ -1,6 +1,6 @@
 //! The help: the flags that matter and nothing else for `-h`; examples and all flags for `--help`.
 
-use clap::Command;
+use clap::{Arg, Command};
 
 /// The flags of the short help.
 const SHORT: [&str; 10] = [
@@ -55,7 +55,7 @@ Examples:
   # A token of a service account, for a test
   apiserver token default/robot
 
-  # Save the store and the keys of a stopped server, and bring them back elsewhere
+  # Save the store and the keys of a server, while it runs, and bring them back elsewhere
   apiserver storage backup monday.backup
   apiserver storage restore monday.backup --data-dir=elsewhere";
 
@@ -82,6 +82,44 @@ pub(super) fn extension_help(command: Command, program: &str) -> Command {
     arranged(command, program).before_long_help(EXTENSION_EXAMPLES.replace("PROGRAM", program))
 }
 
+/// Gives every command the flags that it shares with the server, with what they mean to it. Those that mean nothing to it
+/// are accepted, and hidden.
+fn with_shared_flags(command: Command) -> Command {
+    let shared: Vec<Arg> = command.get_arguments().filter(|flag| flag.is_global_set()).cloned().collect();
+    command.mut_subcommands(|command| {
+        let own = shared.iter().map(|flag| {
+            let meaning = shared_flag(command.get_name(), flag.get_long().unwrap_or_default());
+            let flag = flag.clone();
+            match meaning {
+                Some(meaning) => flag.help(meaning),
+                None => flag.hide(true),
+            }
+        });
+        let own: Vec<Arg> = own.collect();
+        command.args(own)
+    })
+}
+
+/// Returns the meaning of a flag of the server to a command.
+fn shared_flag(command: &str, flag: &str) -> Option<&'static str> {
+    Some(match (command, flag) {
+        ("kubeconfig", "data-dir") => {
+            "Data directory of the server, whose authority signs the certificate [default: ./apiserver-data]"
+        }
+        ("storage", "data-dir") => {
+            "Data directory of the server, with its embedded store and its keys [default: ./apiserver-data]"
+        }
+        ("test", "data-dir") => {
+            "Keeps the data in this directory [default: in memory, with a temporary directory for keys, removed at the end]"
+        }
+        ("test", "v") => "Verbosity of the log on stderr: 0 has errors only, 3 has a line for each request",
+        ("token", "data-dir") => {
+            "Data directory of the server, whose key signs the token [default: ./apiserver-data]"
+        }
+        _ => return None,
+    })
+}
+
 fn arranged(command: Command, program: &str) -> Command {
     // There are two ways, of which the library would show one.
     let usage = format!(
@@ -89,6 +127,7 @@ fn arranged(command: Command, program: &str) -> Command {
          {program} token [OPTIONS] --user=NAME [--group=GROUP] --file=FILE"
     );
     let command = command.mut_subcommand("token", |token| token.override_usage(usage));
+    let command = with_shared_flags(command);
     let command = command.help_template(TEMPLATE).after_help(SHORT_END).after_long_help(LONG_END);
     command.mut_args(|argument| {
         let is_short = argument.get_long().is_some_and(|name| SHORT.contains(&name));

@@ -46,7 +46,7 @@ pub enum ManifestError {
     #[error("failed to parse allow list manifest: {0}")]
     Undecodable(#[from] DecodeError),
     /// An entry is no list of values.
-    #[error("failed to parse allow list manifest: the value of {0:?} is no text")]
+    #[error("failed to parse allow list manifest: the value of {0:?} is not text")]
     NoText(String),
     /// An entry names no metric and label.
     #[error(transparent)]
@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(options.allowed_labels().unwrap(), "b,m=3".parse().unwrap());
         options.allow_metric_labels = Vec::new();
         for (content, message) in [
-            ("allowListMapping:\n  \"a,l\": [1]\n", "the value of \"a,l\" is no text"),
+            ("allowListMapping:\n  \"a,l\": [1]\n", "the value of \"a,l\" is not text"),
             ("allowListMapping:\n  \"a\": \"1\"\n", "must have a list of kv pair"),
             ("a: [", "failed to parse"),
         ] {

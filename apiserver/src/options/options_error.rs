@@ -112,7 +112,7 @@ pub enum OptionsError {
     #[error("--goaway-chance can not be less than 0 or greater than 0.02")]
     GoawayChance,
     /// `--external-hostname`
-    #[error("--external-hostname is no host name")]
+    #[error("--external-hostname is not a valid host name: use one such as api.example.com")]
     ExternalHostname,
     /// `--write-kubeconfig`, `--ready-file`
     #[error("--write-kubeconfig and --ready-file name the same file")]
@@ -288,7 +288,9 @@ pub enum OptionsError {
         built_in: String,
     },
     /// There is no plug-in of this name.
-    #[error("{flag}: {name:?} is no admission plug-in of Kubernetes, as ServiceAccount and LimitRanger are")]
+    #[error(
+        "{flag}: {name:?} is not an admission plug-in of Kubernetes: use names such as ServiceAccount or LimitRanger"
+    )]
     UnknownPlugin {
         /// The flag.
         flag: &'static str,

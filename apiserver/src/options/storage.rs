@@ -249,7 +249,7 @@ impl StorageOptions {
                 return refuse(server, "is a Unix socket, which cannot be combined with other endpoints");
             }
             if !server.starts_with("https://") && !server.starts_with("http://") && !is_socket(server) {
-                return refuse(server, "is no URL such as https://127.0.0.1:2379");
+                return refuse(server, "is not a valid URL: use one such as https://127.0.0.1:2379");
             }
             if server.strip_prefix("unix:").is_some_and(|path| path.trim_start_matches('/').is_empty()) {
                 return refuse(server, "names no socket");

@@ -8,6 +8,8 @@ use resources::admission::AdmissionSettings;
 
 use super::*;
 
+mod mistakes;
+
 const HARBOR: Program = Program { name: "harbor", version: "2.3.4", description: "Ships of a harbor" };
 
 fn parse(flags: &[&str]) -> Result<Options, String> {
@@ -57,7 +59,7 @@ fn contradictions_are_refused_by_name() {
         (&["--storage-backend=zork"], "use embedded, etcd3 or memory"),
         (&["--etcd-cafile=x"], "without --etcd-servers"),
         (&["--etcd-servers=http://a:1", "--etcd-cafile=x"], "plain http"),
-        (&["--etcd-servers=a:1"], "is no URL"),
+        (&["--etcd-servers=a:1"], "is not a valid URL"),
         (&["--etcd-servers=unix://"], "names no socket"),
         (&["--etcd-servers=unix:///a,http://a:1"], "cannot be combined"),
         (&["--etcd-servers=unix:///a", "--etcd-cafile=x"], "is a Unix socket, yet --etcd-cafile"),
@@ -68,13 +70,13 @@ fn contradictions_are_refused_by_name() {
         ),
         (
             &["--etcd-servers=http://a:1", "--etcd-servers-overrides=/events#a:1"],
-            "--etcd-servers-overrides: \"a:1\" is no URL",
+            "--etcd-servers-overrides: \"a:1\" is not a valid URL",
         ),
         (&["--etcd-servers=https://a:1", "--etcd-keyfile=x"], "--etcd-certfile"),
         (&["--tls-cert-file=x"], "--tls-private-key-file"),
         (&["--request-timeout=0"], "--request-timeout"),
-        (&["--event-ttl=5"], "is no duration"),
-        (&["--runtime-config=zork"], "is no API"),
+        (&["--event-ttl=5"], "is not a valid duration"),
+        (&["--runtime-config=zork"], "is not a valid API"),
         (&["--runtime-config=api/all=1"], "invalid value api/all=1"),
         (&["--runtime-config=apps/v1=yes"], "invalid value apps/v1=yes"),
         (
@@ -107,7 +109,7 @@ fn contradictions_are_refused_by_name() {
         (&["--service-account-issuer=a", "--service-account-issuer=a"], "already specified"),
         (&["--service-account-issuer="], "empty string"),
         (&["--service-account-jwks-uri=http://x"], "requires https"),
-        (&["--external-hostname=a/b"], "no host name"),
+        (&["--external-hostname=a/b"], "not a valid host name"),
     ] {
         let message = refusal(flags);
         assert!(message.contains(named), "{flags:?}: {message}");
@@ -164,7 +166,10 @@ fn a_kubeconfig_names_a_url() {
     assert!(parse(&["kubeconfig", "--user=jane", "--server=https://[::1]:6443"]).is_ok());
     for other in ["foo", "127.0.0.1:6443", "ftp://host", "https://"] {
         let refused = refusal(&["kubeconfig", "--user=jane", &format!("--server={other}")]);
-        assert!(refused.contains("it is no URL such as https://127.0.0.1:6443"), "{refused}");
+        assert!(
+            refused.contains("it is not a valid URL: use one such as https://127.0.0.1:6443"),
+            "{refused}"
+        );
     }
 }
 
@@ -299,8 +304,8 @@ fn admission_plugins_are_switched_by_name() {
     let more = apply(&["--enable-admission-plugins=AlwaysPullImages,DenyServiceExternalIPs"]).unwrap();
     assert_eq!(more.len(), usual.len() + 3, "the former changes and validates");
     for (flags, named) in [
-        (&["--disable-admission-plugins=Zork"][..], "is no admission plug-in"),
-        (&["--enable-admission-plugins=Zork"], "is no admission plug-in"),
+        (&["--disable-admission-plugins=Zork"][..], "is not an admission plug-in"),
+        (&["--enable-admission-plugins=Zork"], "is not an admission plug-in"),
         // Nodes are not served here.
         (&["--enable-admission-plugins=NodeRestriction"], "NodeRestriction is not built into"),
         (

@@ -46,7 +46,9 @@ pub(crate) enum TracingFault {
         "samplingRatePerMillion: Invalid value: {0}: sampling rate per million must be less than or equal to one million"
     )]
     HighRate(u32),
-    #[error("endpoint: Invalid value: {0:?}: it is no host and port")]
+    #[error(
+        "endpoint: Invalid value: {0:?}: it is not a valid host and port: use one such as localhost:4317"
+    )]
     NoHost(String),
     #[error("endpoint: Invalid value: {0:?}: abstract sockets are not supported: use unix or a port")]
     AbstractSocket(String),
@@ -149,7 +151,7 @@ mod tests {
             ("samplingRatePerMillion: many", "strict decoding error"),
             ("endpoint: https://collector:4317", "unsupported scheme: https.  Options are none"),
             ("endpoint: unix-abstract://a", "abstract sockets"),
-            ("endpoint: dns://server/collector:4317", "no host and port"),
+            ("endpoint: dns://server/collector:4317", "not a valid host and port"),
             ("sampling: 1", "unknown field"),
             ("kind: TracingConfiguration", "strict decoding error"),
         ] {

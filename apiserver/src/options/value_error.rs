@@ -10,13 +10,13 @@ pub enum ValueError {
     #[error("\"{0}\" names no claim")]
     NoClaim(String),
     /// The service account of `token`
-    #[error("it is not NAMESPACE/NAME or NAMESPACE:NAME")]
+    #[error("it is not a valid service account: use NAMESPACE/NAME or NAMESPACE:NAME")]
     NoAccount,
     /// `--server` of `kubeconfig`
-    #[error("it is no URL such as https://127.0.0.1:6443")]
+    #[error("it is not a valid URL: use one such as https://127.0.0.1:6443")]
     NoServerUrl,
     /// A flag of extension servers
-    #[error("--{0} is a flag of extension servers, and this program is none")]
+    #[error("--{0} is a flag of extension servers, and this program is not one: leave it out")]
     NoExtension(String),
     /// `--allow-metric-labels`
     #[error("{0} must be formatted as key=value")]
@@ -45,7 +45,7 @@ pub enum ValueError {
     #[error("\"{0}\" has no #: write resource[.group]#size, as in pods#1000")]
     NoSize(String),
     /// `--watch-cache-sizes`
-    #[error("\"{0}\" is no number of events")]
+    #[error("\"{0}\" is not a valid number of events: use a whole number, as in pods#1000")]
     NoCount(String),
     /// `--watch-cache-sizes`
     #[error("\"{0}\" names no resource")]
@@ -73,7 +73,7 @@ pub enum ValueError {
     #[error("etcd2 was retired long ago: migrate to etcd3")]
     Etcd2,
     /// `--storage-backend`
-    #[error("\"{0}\" is no storage backend: use embedded, etcd3 or memory")]
+    #[error("\"{0}\" is not a valid storage backend: use embedded, etcd3 or memory")]
     Backend(String),
     /// `--storage-media-type`
     #[error(
@@ -84,10 +84,12 @@ pub enum ValueError {
     #[error("objects are not stored as YAML: use application/json, which every server reads")]
     StoredYaml,
     /// `--from` and `--to` of `storage`
-    #[error("\"{0}\" is no store: write embedded:DIRECTORY or etcd=URL,…")]
+    #[error("\"{0}\" is not a valid store: use embedded:DIRECTORY or etcd=URL,…")]
     StoreLocation(String),
     /// `--runtime-config`
-    #[error("\"{0}\" is no API: write group/version[/resource], v1, api/all, api/ga, api/beta or api/alpha")]
+    #[error(
+        "\"{0}\" is not a valid API: use group/version[/resource], v1, api/all, api/ga, api/beta or api/alpha"
+    )]
     NoApi(String),
     /// `--runtime-config`
     #[error(

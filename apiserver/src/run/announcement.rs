@@ -84,7 +84,7 @@ fn shell_word(text: &str) -> Cow<'_, str> {
 pub(super) fn remove_stale(ready_file: Option<&Path>) -> Result<(), ServerError> {
     let Some(path) = ready_file else { return Ok(()) };
     if path.symlink_metadata().is_ok_and(|metadata| !metadata.is_file()) {
-        let source = std::io::Error::other("it is no regular file");
+        let source = std::io::Error::other("it is not a regular file");
         return Err(ServerError::Write { path: path.to_owned(), source });
     }
     match std::fs::remove_file(path) {

@@ -56,9 +56,9 @@ enum Unreadable {
     Decryption(#[from] registry_core::storage::transform::TransformError),
     #[error("{0}")]
     Value(#[from] registry_core::storage::InvalidValue),
-    #[error("it is no JSON object: {0}")]
+    #[error("it is not a JSON object: {0}")]
     Json(#[from] DecodeError),
-    #[error("it is no CBOR object: {0}")]
+    #[error("it is not a CBOR object: {0}")]
     Cbor(DecodeError),
     #[error("it is CBOR, but no object")]
     OtherCbor,

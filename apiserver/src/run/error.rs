@@ -37,7 +37,7 @@ pub(crate) enum CommandError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
 
-    #[error("a service account, or --user with --file is needed")]
+    #[error("name a service account, as NAMESPACE/NAME, or give --user with --file")]
     NoSubject,
     #[error("the server cannot be asked for the uid of the account: {0}; start it, or give --uid")]
     Lookup(#[source] BoxError),
@@ -88,7 +88,7 @@ pub(crate) enum CommandError {
     #[error("damaged:\n{}", .0.join("\n"))]
     Damaged(Vec<String>),
     #[cfg(feature = "embedded")]
-    #[error("the backup has a file {0:?}, which is no key or certificate of a server")]
+    #[error("the backup has a file {0:?}, which is not a key or certificate of a server")]
     ForeignFile(String),
 
     /// The arguments of the program in the place of etcd.

@@ -18,7 +18,7 @@ use super::error::CommandError;
 enum KubeconfigError {
     #[error("it has no {0}")]
     NoField(&'static str),
-    #[error("its certificate-authority-data is no certificate in base64")]
+    #[error("its certificate-authority-data is not a certificate in base64")]
     NoAuthority,
 }
 

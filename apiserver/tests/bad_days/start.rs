@@ -65,8 +65,8 @@ async fn wrong_flags_and_files_are_told_before_anything_is_touched() {
     let (_listener, port) = taken_port();
     let port = format!("--secure-port={port}");
     for (flags, reason) in [
-        (&["--enable-admission-plugins=Nope"][..], "\"Nope\" is no admission plug-in"),
-        (&["--disable-admission-plugins=Nope"], "\"Nope\" is no admission plug-in"),
+        (&["--enable-admission-plugins=Nope"][..], "\"Nope\" is not an admission plug-in"),
+        (&["--disable-admission-plugins=Nope"], "\"Nope\" is not an admission plug-in"),
         (
             &["--enable-admission-plugins=NodeRestriction", "--disable-admission-plugins=NodeRestriction"],
             "is both in",

@@ -257,8 +257,8 @@ async fn flags_that_cannot_be_used_are_told_before_anything_is_written() {
     std::fs::write(&file, "[").unwrap();
     let (data_dir, file) = (format!("--data-dir={}", data.display()), file.display());
     for (flags, named) in [
-        (&["--enable-admission-plugins=Nope".to_owned()][..], "\"Nope\" is no admission plug-in"),
-        (&["--disable-admission-plugins=,Nope".to_owned()], "is no admission plug-in"),
+        (&["--enable-admission-plugins=Nope".to_owned()][..], "\"Nope\" is not an admission plug-in"),
+        (&["--disable-admission-plugins=,Nope".to_owned()], "is not an admission plug-in"),
         (
             &["--enable-admission-plugins=Priority", "--disable-admission-plugins=Priority"]
                 .map(str::to_owned),

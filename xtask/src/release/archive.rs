@@ -42,7 +42,7 @@ impl Archive<'_> {
             std::fs::copy(self.root.join(file), content.join(file))?;
         }
         copy_folder(&self.root.join("deploy"), &content.join("deploy"))?;
-        self.write_printed(&content, "share/man/man1/apiserver.1", &["man-page"])?;
+        self.write_manual(&content, &[])?;
         for (shell, place) in COMPLETIONS {
             self.write_printed(&content, &format!("share/{place}"), &["completion", shell])?;
         }
@@ -59,6 +59,18 @@ impl Archive<'_> {
         Ok(())
     }
 
+    /// Writes the manual page of the program or of a command, and those that it names.
+    fn write_manual(&self, content: &Path, command: &[&str]) -> Result<(), Failure> {
+        let name = [&["apiserver"], command].concat().join("-");
+        let place = format!("share/man/man1/{name}.1");
+        self.write_printed(content, &place, &[&["man-page"], command].concat())?;
+        let page = std::fs::read_to_string(content.join(&place))?;
+        for named in named_commands(&page, &name) {
+            self.write_manual(content, &[command, &[named.as_str()]].concat())?;
+        }
+        Ok(())
+    }
+
     /// Writes a file of what the program prints.
     fn write_printed(&self, content: &Path, place: &str, arguments: &[&str]) -> Result<(), Failure> {
         let path = content.join(place);
@@ -68,6 +80,16 @@ impl Archive<'_> {
         std::fs::write(path, printed_by(self.program, arguments)? + "\n")?;
         Ok(())
     }
+}
+
+/// Returns the commands whose manual pages a page names.
+fn named_commands(page: &str, name: &str) -> Vec<String> {
+    let prefix = format!("{name}-");
+    let names = page.lines().filter_map(|line| {
+        let line = line.replace("\\-", "-");
+        Some(line.strip_prefix(&prefix)?.strip_suffix("(1)")?.to_owned())
+    });
+    names.collect()
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
@@ -138,5 +160,12 @@ mod tests {
         ] {
             assert!(list.contains(&format!("orlop-1.2.3/{file}")), "{file} is not in\n{list}");
         }
+    }
+
+    #[test]
+    fn a_manual_page_names_the_pages_of_commands() {
+        let page = ".SH SUBCOMMANDS\n.TP\norlop\\-storage(1)\nStores\n.TP\norlop\\-man\\-page(1)\nPages\norlop\\-x\n";
+        assert_eq!(named_commands(page, "orlop"), ["storage", "man-page"]);
+        assert!(named_commands(page, "orlop-storage").is_empty());
     }
 }

@@ -18,7 +18,7 @@ impl Options {
     }
 
     /// Refuses to write a page.
-    pub(crate) fn man_page(_program: Program) -> io::Result<Vec<u8>> {
+    pub(crate) fn man_page(_program: Program, _path: &[String]) -> io::Result<Vec<u8>> {
         Err(io::Error::new(io::ErrorKind::Unsupported, format!("the manual page: {NOT_BUILT}")))
     }
 }

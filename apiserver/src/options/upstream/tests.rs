@@ -70,9 +70,9 @@ fn flags_without_meaning_are_accepted_with_possible_values() {
         assert_eq!(parse(accepted), Ok(()), "{accepted:?}");
     }
     for (refused, reason) in [
-        (&["--profiling=yes"][..], "neither true nor false"),
+        (&["--profiling=yes"][..], "not a valid truth value"),
         (&["--permit-port-sharing"], "--permit-port-sharing=true is not supported"),
-        (&["--etcd-healthcheck-timeout=5"], "is no duration"),
+        (&["--etcd-healthcheck-timeout=5"], "is not a valid duration"),
         (&["--service-account-lookup=false"], "tokens of deleted accounts"),
     ] {
         let error = parse(refused).expect_err(reason);

@@ -62,7 +62,7 @@ impl Index {
 enum IndexError {
     #[error(transparent)]
     Syntax(#[from] DecodeError),
-    #[error("it is no index of archives")]
+    #[error("it is not an index of archives")]
     NoIndex,
     #[error("an archive has no hash or selfLink")]
     NoHash,
