@@ -60,7 +60,7 @@ pub enum DataDirectoryError {
         path: PathBuf,
         /// The cause.
         source: io::Error,
-        /// What to do next.
+        /// The next step of the user.
         advice: String,
     },
 }
