@@ -90,10 +90,7 @@ fn the_steps_of_the_readme_lead_to_a_served_resource() {
     // A struct that is in no storage map does not compile, and the message says what to do.
     let forgotten = shell("cargo check --quiet -p orlop-resources").output().unwrap();
     let told = String::from_utf8_lossy(&forgotten.stderr).into_owned();
-    assert!(
-        told.contains("has no `Main<…::Ship>`") && told.contains("run `cargo xtask codegen`"),
-        "{told}"
-    );
+    assert!(told.contains("has no `Main<…::Ship>`") && told.contains("run `cargo xtask codegen`"), "{told}");
     run(&mut shell(codegen));
     run(&mut shell(&start.replace("cargo run", "cargo build --quiet")));
 

@@ -214,7 +214,7 @@ mod tests {
         let (block, _) = block.split_once("```").expect("its end");
         let shown =
             block.lines().map(|line| line.strip_prefix("   ").unwrap_or(line)).collect::<Vec<_>>().join("\n");
-        let written = Names::new("zoo.example.dev/v1", "Enclosure").expect("good names").resource();
+        let written = Names::new("harbor.example.dev/v1", "Ship").expect("good names").resource();
         assert!(
             written.contains(shown.trim()),
             "README.md shows\n{shown}\nbut `cargo xtask new` writes\n{written}"
