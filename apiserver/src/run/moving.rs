@@ -173,3 +173,19 @@ async fn etcd_destination(_: &[String], _: &Options) -> Result<Destination, Comm
 pub(super) fn summary(moved: &Moved) -> String {
     format!("{} keys, revision {}", moved.keys, moved.revision)
 }
+
+/// Says how many keys of the source do not have the prefix.
+fn left_out(source: &Source) -> String {
+    match source.other_keys() {
+        0 => String::new(),
+        keys => format!("{keys} keys that do not begin with {} are left out\n", source.prefix()),
+    }
+}
+
+/// Says that servers need another flag to find the keys.
+fn other_prefix(source: &Source, options: &Options) -> String {
+    if source.prefix() == with_slash(None, options) {
+        return String::new();
+    }
+    format!("servers find the keys with --etcd-prefix={}\n", source.prefix().trim_end_matches('/'))
+}

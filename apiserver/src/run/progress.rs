@@ -23,14 +23,20 @@ impl Progress {
 
     /// Prints how much of a stage is done, if the line before is old enough.
     pub(super) fn print_stage(&mut self, stage: Stage, done: u64) {
-        self.print_if_due(&format!("{done} {}", stage_text(stage)));
+        if self.is_due() {
+            self.print(&format!("{done} {}", stage_text(stage)));
+        }
     }
 
     /// Prints a line, if the one before is old enough.
     pub(super) fn print_if_due(&mut self, line: &str) {
-        if self.printed_at.elapsed() >= PERIOD {
+        if self.is_due() {
             self.print(line);
         }
+    }
+
+    fn is_due(&self) -> bool {
+        self.printed_at.elapsed() >= PERIOD
     }
 
     /// Prints a line.
@@ -49,20 +55,4 @@ fn stage_text(stage: Stage) -> &'static str {
         Stage::Writing => "keys are written",
         Stage::ReadingBack => "keys are read back",
     }
-}
-
-/// Says how many keys of the source do not have the prefix.
-fn left_out(source: &Source) -> String {
-    match source.other_keys() {
-        0 => String::new(),
-        keys => format!("{keys} keys that do not begin with {} are left out\n", source.prefix()),
-    }
-}
-
-/// Says that servers need another flag to find the keys.
-fn other_prefix(source: &Source, options: &Options) -> String {
-    if source.prefix() == with_slash(None, options) {
-        return String::new();
-    }
-    format!("servers find the keys with --etcd-prefix={}\n", source.prefix().trim_end_matches('/'))
 }
