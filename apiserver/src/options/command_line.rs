@@ -32,7 +32,7 @@ impl Options {
     pub(crate) fn man_page(program: Program, path: &[String]) -> io::Result<Vec<u8>> {
         let command = program.described(Self::server_command(program).name(program.name));
         // The page's title is the name of the command, not that of the project.
-        let mut command = command.display_name(program.name);
+        let mut command = without_help(command.display_name(program.name));
         command.set_bin_name(program.name);
         command.build();
         let mut described = &command;
@@ -43,6 +43,11 @@ impl Options {
         clap_mangen::Man::new(with_everything(described.clone())).render(&mut page)?;
         Ok(page)
     }
+}
+
+/// Returns a command without the commands `help`, which have no page: each page is the help.
+fn without_help(command: Command) -> Command {
+    command.disable_help_subcommand(true).mut_subcommands(without_help)
 }
 
 /// Returns a command whose flags are all described in its manual page, which ends with the examples: the library leaves out

@@ -18,10 +18,10 @@ fn flags_of_former_releases_are_told_with_what_to_use_instead() {
     for (flag, expected) in [
         (
             "--insecure-port=8080",
-            "error: --insecure-port was removed from kube-apiserver in Kubernetes 1.24: leave it out",
+            "error: --insecure-port was removed from kube-apiserver in Kubernetes 1.24; leave it out",
         ),
-        ("--basic-auth-file=x", "Kubernetes 1.19: use --token-auth-file"),
-        ("--enable-swagger-ui", "in a former release: leave it out"),
+        ("--basic-auth-file=x", "Kubernetes 1.19; use --token-auth-file"),
+        ("--enable-swagger-ui", "in a former release; leave it out"),
         ("--cloud_provider=aws", "--cloud-provider was removed from kube-apiserver in Kubernetes 1.33"),
     ] {
         let told = told(&[flag]);
@@ -120,10 +120,8 @@ fn a_command_of_a_test_is_told_to_stand_behind_two_hyphens() {
 #[test]
 fn a_token_without_a_subject_is_told_how_to_name_one() {
     let expected = "error: name a service account, as NAMESPACE/NAME, or give --user with --file\n";
-    for arguments in [&["token"][..], &["token", "--expires=5m"]] {
-        let told = told(arguments);
-        assert!(told.starts_with(expected), "{told}");
-    }
+    let missing = told(&["token"]);
+    assert!(missing.starts_with(expected), "{missing}");
     let told = told(&["token", "--user=jane"]);
     assert!(told.contains("--file <FILE>"), "{told}");
 }
@@ -173,7 +171,10 @@ fn the_verbosity_and_the_data_directory_are_accepted_behind_every_command() {
 
 #[test]
 fn flags_that_a_command_shares_with_the_server_are_described_for_it() {
-    let help = |command: &[&str]| told(&[command, &["--help"]].concat());
+    // Without the line breaks, whose places depend on the width.
+    let help = |command: &[&str]| {
+        told(&[command, &["--help"]].concat()).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
     for (command, expected) in [
         (&["test"][..], "Keeps the data in this directory [default: in memory"),
         (&["test"], "--v <LEVEL>"),

@@ -85,9 +85,9 @@ pub(in crate::options) fn removal_text(name: &str) -> Option<String> {
     let Removed { name, release, instead } = FLAGS.iter().find(|flag| flag.name == name)?;
     Some(match release {
         Some(release) => {
-            format!("--{name} was removed from kube-apiserver in Kubernetes {release}: {instead}")
+            format!("--{name} was removed from kube-apiserver in Kubernetes {release}; {instead}")
         }
-        None => format!("--{name} was removed from kube-apiserver in a former release: {instead}"),
+        None => format!("--{name} was removed from kube-apiserver in a former release; {instead}"),
     })
 }
 
@@ -127,9 +127,9 @@ mod tests {
 
     #[test]
     fn the_text_has_the_release_if_it_is_known() {
-        let text = "--etcd-quorum-read was removed from kube-apiserver in Kubernetes 1.13: leave it out: ";
+        let text = "--etcd-quorum-read was removed from kube-apiserver in Kubernetes 1.13; leave it out: ";
         assert!(removal_text("etcd-quorum-read").unwrap().starts_with(text));
-        let text = "--portal-net was removed from kube-apiserver in a former release: use --service-cluster-ip-range";
+        let text = "--portal-net was removed from kube-apiserver in a former release; use --service-cluster-ip-range";
         assert_eq!(removal_text("portal-net").as_deref(), Some(text));
         assert_eq!(removal_text("secure-port"), None);
         assert_eq!(removal_text(""), None);
