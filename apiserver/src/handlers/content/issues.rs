@@ -46,8 +46,8 @@ impl BodyIssue {
     /// Kubernetes concept: `parseYAMLWarnings` in `k8s.io/apiserver/pkg/endpoints/handlers`.
     pub(in crate::handlers) fn warn(&self, call: &Call<'_>) {
         match &self.issue {
-            FieldIssue::RepeatedKeys(keys) => keys.iter().for_each(|key| call.context.warn(&key.to_string())),
-            FieldIssue::Unknown(_) | FieldIssue::Duplicate(_) => call.context.warn(&self.to_string()),
+            FieldIssue::RepeatedKeys(keys) => keys.iter().for_each(|key| call.context.warn(key.to_string())),
+            FieldIssue::Unknown(_) | FieldIssue::Duplicate(_) => call.context.warn(self.to_string()),
         }
     }
 }

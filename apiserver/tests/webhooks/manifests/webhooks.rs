@@ -55,7 +55,7 @@ async fn webhooks_of_files_are_called_from_the_first_write_until_their_file_is_g
     let mutating = configuration(&hook, MUTATING_WEBHOOKS.kind, "mutate", &[creating(CONFIG_MAPS)]);
     let of_secrets = configuration(&hook, VALIDATING_WEBHOOKS.kind, "secrets", &[creating(SECRETS)]);
     let manifests = Manifests::new(&[VALIDATING_WEBHOOKS, MUTATING_WEBHOOKS]);
-    manifests.write(VALIDATING_WEBHOOKS, "validating.yaml", &[validating.clone()]);
+    manifests.write(VALIDATING_WEBHOOKS, "validating.yaml", std::slice::from_ref(&validating));
     let mut world = World::with_hook(manifests.builder(), hook).await;
 
     // From the first write.
