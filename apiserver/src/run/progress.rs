@@ -29,6 +29,7 @@ impl Progress {
     }
 
     /// Prints a line, if the one before is old enough.
+    #[cfg(feature = "etcd3")]
     pub(super) fn print_if_due(&mut self, line: &str) {
         if self.is_due() {
             self.print(line);
