@@ -25,7 +25,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::api_server::{self, Answer, ApiServer, ApiServerError, Bounds, Said};
+use crate::api_server::{self, Answer, ApiServer, ApiServerError, Bounds, Refusal};
 
 mod cached;
 pub mod leadership;
@@ -125,7 +125,7 @@ impl<K: Kind> TypedClient<K> {
         let mut token = None;
         loop {
             let page = api_server::page(&*self.server, &path, token.as_deref()).await;
-            let page = page.map_err(|failure| ClientError::without_answer(&failure))?;
+            let page = page.map_err(|failure| ClientError::from_api_server(&failure))?;
             for object in page.items {
                 objects.push(typed(object.into_value())?);
             }
@@ -212,7 +212,7 @@ impl<K: Kind> TypedClient<K> {
         let request = Request::builder().method(method).uri(path).header(CONTENT_TYPE, media_type);
         let request = request.body(Full::new(body)).map_err(|error| ClientError::lasting(&error))?;
         let answer = api_server::exchange(&*self.server, request, BOUNDS).await;
-        let Answer { status, body } = answer.map_err(|failure| ClientError::without_answer(&failure))?;
+        let Answer { status, body } = answer.map_err(|failure| ClientError::from_api_server(&failure))?;
         if !status.is_success() {
             return Err(ClientError::refused(status, &body));
         }
@@ -261,11 +261,11 @@ impl ClientError {
     }
 
     fn refused(status: StatusCode, body: &[u8]) -> Self {
-        let Said { reason, message } = Said::in_refusal(status, body);
+        let Refusal { reason, message } = Refusal::new(status, &api_server::status_object(body));
         Self { status: Some(status), reason, message }
     }
 
-    fn without_answer(failure: &ApiServerError) -> Self {
+    fn from_api_server(failure: &ApiServerError) -> Self {
         let status = match failure {
             ApiServerError::NotFound(_) => Some(StatusCode::NOT_FOUND),
             ApiServerError::Gone(_) => Some(StatusCode::GONE),

@@ -23,7 +23,7 @@ pub(crate) mod follow;
 mod lists;
 mod watches;
 
-pub(crate) use exchange::{Answer, Bounds, Said, exchange};
+pub(crate) use exchange::{Answer, Bounds, Refusal, exchange, status_object};
 pub(crate) use lists::{document, get, page, revision_of};
 pub(crate) use watches::{Events, watch};
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::{ApiServer, ApiServerError};
 
@@ -26,10 +26,8 @@ pub(crate) struct Answer {
     pub(crate) body: Bytes,
 }
 
-/// The reason and message in the `Status` of a refusal.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(crate) struct Said {
+/// The reason and message of a refusal.
+pub(crate) struct Refusal {
     /// The reason, for example `AlreadyExists`; may be empty.
     pub(crate) reason: String,
     /// The message.
@@ -54,16 +52,19 @@ pub(crate) async fn exchange(
     tokio::time::timeout(bounds.timeout, answered).await.unwrap_or(Err(ApiServerError::Late))
 }
 
-// === impl Said ===
+/// Reads the body of a refusal, which is a `Status`; `null` if it is not JSON, of which the status code tells enough.
+pub(crate) fn status_object(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or_default()
+}
 
-impl Said {
-    /// Reads what the body of a refusal says. The status code stands for a message that cannot be read.
-    pub(crate) fn in_refusal(status: StatusCode, body: &[u8]) -> Self {
-        let mut said: Self = serde_json::from_slice(body).unwrap_or_default();
-        if said.message.is_empty() {
-            said.message = format!("unexpected status {status}");
-        }
-        said
+// === impl Refusal ===
+
+impl Refusal {
+    /// Reads a `Status`. The status code stands for a message that is missing.
+    pub(crate) fn new(code: StatusCode, status: &Value) -> Self {
+        let text = |field| status.get(field).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let message = text("message").map_or_else(|| format!("unexpected status {code}"), str::to_owned);
+        Self { reason: text("reason").map_or_else(String::new, str::to_owned), message }
     }
 }
 
@@ -80,8 +81,8 @@ mod tests {
             ("<html>", "", "unexpected status 409 Conflict"),
             ("", "", "unexpected status 409 Conflict"),
         ] {
-            let said = Said::in_refusal(StatusCode::CONFLICT, body.as_bytes());
-            assert_eq!((said.reason.as_str(), said.message.as_str()), (reason, message), "{body}");
+            let refusal = Refusal::new(StatusCode::CONFLICT, &status_object(body.as_bytes()));
+            assert_eq!((refusal.reason.as_str(), refusal.message.as_str()), (reason, message), "{body}");
         }
     }
 }

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::exchange::{Answer, Bounds, Said, exchange};
+use super::exchange::{Answer, Bounds, Refusal, exchange, status_object};
 use super::{ApiServer, ApiServerError};
 
 /// The bounds of a read.
@@ -95,7 +95,7 @@ fn push_encoded(target: &mut String, value: &str) {
 
 async fn read(server: &dyn ApiServer, target: &str) -> Result<Bytes, ApiServerError> {
     let Answer { status, body } = exchange(server, request(target)?, BOUNDS).await?;
-    if status.is_success() { Ok(body) } else { Err(refusal(status, &body)) }
+    if status.is_success() { Ok(body) } else { Err(refusal(status, &status_object(&body))) }
 }
 
 /// Returns the request of a path and query.
@@ -105,9 +105,9 @@ pub(super) fn request(target: &str) -> Result<Request<Full<Bytes>>, ApiServerErr
 }
 
 /// Returns the error of an answer that is no success.
-pub(super) fn refusal(status: StatusCode, body: &[u8]) -> ApiServerError {
-    let Said { message, .. } = Said::in_refusal(status, body);
-    match status {
+pub(super) fn refusal(code: StatusCode, status: &Value) -> ApiServerError {
+    let Refusal { message, .. } = Refusal::new(code, status);
+    match code {
         StatusCode::NOT_FOUND => ApiServerError::NotFound(message),
         StatusCode::GONE => ApiServerError::Gone(message),
         _ => ApiServerError::Refused(message),

@@ -14,6 +14,7 @@ use registry_core::reflector::{Change, Event};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::exchange::status_object;
 use super::lists::{object, parse, refusal, request, revision_of};
 use super::{ApiServer, ApiServerError};
 
@@ -51,7 +52,7 @@ pub(crate) async fn watch(
         let body = tokio::time::timeout(TIMEOUT, Limited::new(body, MAX_EVENT_BYTES).collect()).await;
         // A reason that cannot be read leaves the status.
         let body = body.ok().and_then(Result::ok).map(Collected::to_bytes);
-        return Err(refusal(head.status, &body.unwrap_or_default()));
+        return Err(refusal(head.status, &status_object(&body.unwrap_or_default())));
     }
     let lines = Lines { body, buffer: BytesMut::new(), searched: 0 };
     let events = stream::unfold(Some(lines), |lines| async move {
@@ -75,7 +76,7 @@ fn event(line: &[u8]) -> Result<Event<Object>, ApiServerError> {
         let status = code.and_then(|code| StatusCode::from_u16(code).ok());
         // Without a code it is none that has a meaning here.
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        return Err(refusal(status, value.to_string().as_bytes()));
+        return Err(refusal(status, &value));
     }
     let object = object(value)?;
     let revision = revision_of(&object);

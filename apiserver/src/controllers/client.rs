@@ -12,7 +12,7 @@ use registry_core::context::ServiceAccountName;
 use serde_json::{Value, json};
 
 use crate::api_client::LocalUser;
-use crate::api_server::{self, Answer, ApiServer, Bounds, Said};
+use crate::api_server::{self, Answer, ApiServer, Bounds, Refusal};
 use crate::audit::Auditor;
 use crate::filters::Dispatch;
 
@@ -169,9 +169,8 @@ impl Failure {
     }
 
     fn refused(status: StatusCode, body: &[u8]) -> Self {
-        let Said { message, .. } = Said::in_refusal(status, body);
-        // The status code and the message tell enough of an answer that is no `Status`.
-        let answer = serde_json::from_slice(body).unwrap_or_default();
+        let answer = api_server::status_object(body);
+        let Refusal { message, .. } = Refusal::new(status, &answer);
         Self { status: Some(status), message, answer }
     }
 

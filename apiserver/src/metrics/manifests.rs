@@ -45,7 +45,7 @@ impl ManifestMetrics {
 // === impl PluginManifestMetrics ===
 
 impl PluginManifestMetrics {
-    /// Notes the hash of the manifests in force, and forgets that of those before.
+    /// Shows the hash of the manifests in force, in place of the hash before.
     pub(crate) fn configured(&self, before: Option<&str>, hash: &str) {
         let labels = |hash| [self.plugin, &*self.all.server_id_hash, hash];
         if let Some(before) = before {

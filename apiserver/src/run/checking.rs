@@ -60,7 +60,7 @@ enum Unreadable {
     Json(#[from] DecodeError),
     #[error("it is not a CBOR object: {0}")]
     Cbor(DecodeError),
-    #[error("it is CBOR, but no object")]
+    #[error("it is CBOR, but not an object")]
     OtherCbor,
     #[error("it is the object {0:?}, which belongs to another key")]
     OtherName(String),

@@ -257,7 +257,7 @@ async fn damage_of_the_keys_in_a_backup_is_refused() {
     let refused = |bytes: &[u8], place: &str| {
         std::fs::write(&file, bytes).unwrap();
         let said = fails(&path("restored"), &["restore", &file]);
-        assert!(said.contains("damaged") || said.contains("no key or certificate"), "{place}: {said}");
+        assert!(said.contains("damaged") || said.contains("not a key or certificate"), "{place}: {said}");
         assert!(!path("restored").exists(), "{place}");
     };
     for at in [start + 1, start + 7, start + 9, start + 200, whole.len() - 1] {

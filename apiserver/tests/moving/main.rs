@@ -199,7 +199,7 @@ fn a_check_names_the_keys_of_values_that_cannot_be_decoded() {
     assert_eq!(found.len(), 2, "{damaged}");
     assert!(found[0].starts_with("/registry/namespaces/b: it is the object \"a\""), "{damaged}");
     assert!(
-        found[1].starts_with("/registry/widgets.example.dev/widgets/x/c: it is no JSON object"),
+        found[1].starts_with("/registry/widgets.example.dev/widgets/x/c: it is not a JSON object"),
         "{damaged}"
     );
 }
@@ -230,9 +230,9 @@ async fn a_check_decodes_custom_resources_that_are_stored_as_cbor() {
     let found: Vec<&str> = damaged.lines().skip(1).collect();
     let expected = [
         "t1/y: it is the object \"x\"",
-        "t3/x: it is no CBOR object",
-        "t4/x: it is CBOR, but no object",
-        "t5/x: it is no JSON object",
+        "t3/x: it is not a CBOR object",
+        "t4/x: it is CBOR, but not an object",
+        "t5/x: it is not a JSON object",
     ];
     assert_eq!(found.len(), expected.len(), "{damaged}");
     for (found, expected) in found.iter().zip(expected) {

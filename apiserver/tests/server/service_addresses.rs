@@ -367,7 +367,9 @@ async fn two_servers_give_nothing_twice_and_reuse_what_the_other_released() {
     }
     let more = range("more", &json!(["10.1.0.0/24"]));
     second.call("POST", RANGES, &more).await.unwrap();
-    for number in 0..3 {
+    // The first server learns of the range by its watch.
+    until("the range is not used", async || create(&first, "more-0", &json!({})).await.ok()).await;
+    for number in 1..3 {
         create(&first, &format!("more-{number}"), &json!({})).await.unwrap();
     }
     first.stop().await;

@@ -52,9 +52,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use parking_lot::{Mutex, RwLock};
-use tokio::sync::{Semaphore, oneshot, watch};
-use uuid::Uuid;
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, oneshot};
 
 use self::backend::{Backend, BackendError};
 use self::directory::has_log;
@@ -67,7 +66,7 @@ use self::log_error::LogError;
 pub use self::options::{AutoCompaction, EmbeddedOptions};
 use self::serving::StoreService;
 pub use self::snapshot::Snapshot;
-use self::state::{EngineState, Head, SharedEngine, Tail, expires_at_seconds};
+use self::state::{SharedEngine, expires_at_seconds};
 use self::writer::{Action, Queue, Request, Write};
 use super::Revision;
 use super::mvcc::{
@@ -249,15 +248,7 @@ impl Embedded {
         let loaded = Loaded::from_log(&*log).map_err(|error| OpenError::new(&options.directory, error))?;
         // The loaded data is served from here on.
         log.note_acknowledged(loaded.current);
-        let state = EngineState {
-            index: loaded.index,
-            current: loaded.current,
-            compacted: loaded.compacted,
-            tail: Tail::default(),
-            failure: None,
-        };
-        let (head, _) = watch::channel(Head { revision: loaded.current, ..Head::default() });
-        let shared = Arc::new(SharedEngine { state: RwLock::new(state), log, head, id: Uuid::new_v4() });
+        let shared = SharedEngine::new(log, loaded.index, loaded.current, loaded.compacted);
         let (queue, writer) = writer::start(shared.clone(), &options, loaded.superseded, loaded.expiries)
             .map_err(|source| OpenError::Io { directory: options.directory.clone(), source })?;
         let writer = Mutex::new(Some(writer));

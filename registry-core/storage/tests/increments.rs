@@ -271,7 +271,7 @@ async fn a_restored_store_goes_on_with_the_chain_that_it_was_made_of() {
     let chain = [&world.links[..], &[third]].concat();
     world.restore(&chain).unwrap();
     assert_eq!(keys(&copy), expected);
-    // What was written after the backup is not in the restored store.
+    // The restored store does not have the writes after the backup.
     let branch = [&chain[..2], &[lost, chain[2].clone()]].concat();
     let refused = world.refused(&branch);
     assert!(matches!(refused, ChainError::OtherLink { .. }), "{refused}");

@@ -37,14 +37,14 @@ use serde::{Deserialize, Serialize};
 #[resource(
     group = "GROUP",
     version = "VERSION",
-    // What `kubectl get PLURAL --field-selector` can name. Lists and watches by owner use an index.
+    // Fields that `kubectl get PLURAL --field-selector` accepts. Lists and watches by owner use an index.
     selectable(spec.owner, status.phase),
     index(spec.owner),
-    // What `kubectl get PLURAL` prints between the name and the age.
+    // Columns of `kubectl get PLURAL` between the name and the age.
     column("Owner", spec.owner),
     column("Replicas", status.replicas, type = integer),
     column("Phase", status.phase),
-    // What `kubectl scale` and autoscalers read and write.
+    // Fields that `kubectl scale` and autoscalers read and write.
     scale(replicas = spec.replicas, current = status.replicas, selector = status.selector),
     strategy = KINDStrategy
 )]

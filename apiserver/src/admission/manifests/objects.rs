@@ -22,8 +22,6 @@ pub(in crate::admission) struct Manifests {
     pub(in crate::admission) main: Vec<Object>,
     /// The bindings of the policies.
     pub(in crate::admission) bindings: Vec<Object>,
-    /// The hash of the files.
-    pub(super) hash: String,
 }
 
 /// Reads the objects of the files of a directory.
@@ -61,7 +59,7 @@ impl Manifests {
         let main = reader.main.sorted();
         let bindings = reader.bindings.map(Collected::sorted).unwrap_or_default();
         checks::check_references(&main, &bindings)?;
-        Ok(Self { main, bindings, hash: files.hash() })
+        Ok(Self { main, bindings })
     }
 }
 

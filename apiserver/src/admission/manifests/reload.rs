@@ -52,12 +52,13 @@ impl ManifestDirectory {
         enforce(&self.manifests);
         let metrics = metrics.for_plugin(self.plugin.name());
         metrics.reloaded(true);
-        metrics.configured(None, &self.manifests.hash);
+        let hash = self.files.hash();
+        metrics.configured(None, &hash);
         let reload = Reload {
             plugin: self.plugin,
             files: Followed::read_by(&self.path, self.files, PERIOD, ManifestFiles::read),
             enforce: Arc::new(enforce),
-            hash: self.manifests.hash,
+            hash,
             metrics,
         };
         Box::pin(reload.run())
@@ -94,11 +95,11 @@ impl Reload {
         let (plugin, enforce, before) = (self.plugin, self.enforce.clone(), self.hash.clone());
         // Not on the threads that serve connections: many expressions take long to compile.
         let read = tokio::task::spawn_blocking(move || {
-            let manifests = Manifests::from_files(plugin, &files)?;
-            if manifests.hash != before {
-                enforce(&manifests);
+            let hash = files.hash();
+            if hash != before {
+                enforce(&Manifests::from_files(plugin, &files)?);
             }
-            Ok::<_, ManifestsError>(manifests.hash)
+            Ok::<_, ManifestsError>(hash)
         });
         let hash = read.await??;
         if hash == self.hash {

@@ -1,8 +1,9 @@
 //! The store of a running server, for commands of the same user: backups of it, and moves that follow it.
 //!
-//! The server listens at the [`socket`](super::socket) in the directory of the store. For a backup it sends the store in the format of backups, without files, and closes the connection; the reader
-//! verifies it. A command that follows asks [questions](super::moving::questions). The server keeps nothing for it between two of
-//! them: a command that is too slow learns that the history was compacted, as every watch does.
+//! The server listens at the [`socket`](super::socket) in the directory of the store. For a backup it sends the store in the
+//! format of backups, without files, and closes the connection; the reader verifies it. A command that follows asks
+//! [questions](super::moving::questions). The server keeps nothing for it between two of them: a command that is too slow
+//! learns that the history was compacted, as every watch does.
 
 use std::fs::{self, Permissions};
 use std::io::{BufWriter, ErrorKind};

@@ -82,6 +82,13 @@ pub(super) struct Tail {
 // === impl SharedEngine ===
 
 impl SharedEngine {
+    /// Creates the state of a store from the index of its log, with the newest revision and that of the compaction.
+    pub(super) fn new(log: Box<dyn Log>, index: Index, current: Revision, compacted: Revision) -> Arc<Self> {
+        let state = EngineState { index, current, compacted, tail: Tail::default(), failure: None };
+        let (head, _) = watch::channel(Head { revision: current, ..Head::default() });
+        Arc::new(Self { state: RwLock::new(state), log, head, id: Uuid::new_v4() })
+    }
+
     pub(super) fn read(&self) -> RwLockReadGuard<'_, EngineState> {
         self.state.read()
     }

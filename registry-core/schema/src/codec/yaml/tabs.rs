@@ -1,7 +1,7 @@
 //! A text for the parser, in which a tab may separate a key from its value.
 //!
 //! The parser refuses a tab after the `:` of a key unless spaces are beside it; Go's decoder does not. Only the parser knows whether a
-//! tab is inside of a quoted or a block scalar, so that the text is left as it is, and the parser is told of a space.
+//! tab is inside a quoted or a block scalar, so the text stays as it is, and its reader reports such a tab as a space.
 
 use saphyr_parser::StrInput;
 use saphyr_parser::input::{Input, SkipTabs};

@@ -20,7 +20,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::{BufRead as _, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
@@ -29,7 +29,7 @@ use ring::digest::{Context, SHA256};
 use super::super::Revision;
 use super::super::load::Loaded;
 use super::super::record::{Damage, META_REVISION, Record};
-use super::format::{BackupError, MAGIC, OnRecord, ReadError, Summed};
+use super::format::{BackupError, OnRecord, ReadError, Summed};
 use super::{BackupFile, MaintenanceError, io};
 use crate::mvcc::prefix_end;
 
@@ -114,12 +114,12 @@ impl Link {
         path: &Path,
         visit: &mut dyn FnMut(Revision, Bytes) -> Result<(), MaintenanceError>,
     ) -> Result<Self, MaintenanceError> {
-        let open = || File::open(path).map_err(|error| io(path, error));
-        let mut magic = Vec::new();
-        open()?.take(MAGIC.len() as u64).read_to_end(&mut magic).map_err(|error| io(path, error))?;
-        let digested = Digested { file: open()?, context: Context::new(&SHA256) };
-        let mut stream = Summed::new(BufReader::new(digested));
-        let is_increment = INCREMENT_MAGIC.starts_with(magic.get(..7).unwrap_or(&[0]));
+        let file = File::open(path).map_err(|error| io(path, error))?;
+        let mut input = BufReader::new(Digested { file, context: Context::new(&SHA256) });
+        let beginning = input.fill_buf().map_err(|error| io(path, error))?;
+        // In any version of the format.
+        let is_increment = beginning.get(..7).is_some_and(|start| INCREMENT_MAGIC.starts_with(start));
+        let mut stream = Summed::new(input);
         let read =
             if is_increment { read_increment(&mut stream, visit) } else { read_full(&mut stream, visit) };
         let finished = read.and_then(|mut link| {

@@ -4,18 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::RwLock;
 use tokio::net::UnixStream;
 use tokio::sync::{Mutex, watch};
 use tokio::time::{Instant, sleep, timeout};
-use uuid::Uuid;
 
 use super::super::directory::{has_log, lock_to_read};
 use super::super::load::Loaded;
 use super::super::maintenance::{ClosedStore, MaintenanceError, reach_server};
 use super::super::record::{Kind, Record};
 use super::super::socket::{PATIENCE, Purpose};
-use super::super::state::{EngineState, Head, SharedEngine, Tail};
+use super::super::state::SharedEngine;
 use super::super::{OpenError, Revision};
 use super::moving_key;
 use super::questions::{Answer, Found, Question, QuestionKind, answer};
@@ -255,16 +253,8 @@ impl Reached {
             Err(MaintenanceError::Open(OpenError::Locked { .. })) => return Ok(Self::Nobody),
             opened => opened?,
         };
-        let (head, _) = watch::channel(Head { revision: loaded.current, ..Head::default() });
-        let state = EngineState {
-            index: loaded.index,
-            current: loaded.current,
-            compacted: loaded.compacted,
-            tail: Tail::default(),
-            failure: None,
-        };
-        let (state, log) = (RwLock::new(state), Box::new(log));
-        let shared = Arc::new(SharedEngine { state, log, head, id: Uuid::new_v4() });
+        let Loaded { index, current, compacted, .. } = loaded;
+        let shared = SharedEngine::new(Box::new(log), index, current, compacted);
         Ok(Self::Directory { shared, _lock: lock })
     }
 }
