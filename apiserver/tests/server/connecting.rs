@@ -85,14 +85,14 @@ async fn logs_come_from_the_kubelet() {
 #[tokio::test]
 async fn requests_are_passed_on_to_pods_services_and_nodes() {
     let (server, mut admin) = server_with_peers().await;
-    let message = admin.ask("POST", &format!("{POD}/proxy/a%2Fb/c?x=1"), &json!({"k": 1})).await;
-    assert_eq!((message.status, message.headers["x-peer"].to_str().unwrap()), (200, "yes"));
-    assert!(!message.headers.contains_key("access-control-allow-origin"));
-    let message = message.json();
-    assert_eq!((&message["method"], &message["target"]), (&json!("POST"), &json!("/a%2Fb/c?x=1")));
-    assert_eq!((&message["body"], &message["own"]), (&json!("{\"k\":1}"), &json!("mine")));
-    assert_eq!((&message["authorization"], &message["impersonate"]), (&json!(""), &json!("")));
-    assert_eq!(message["forwarded"], format!("{POD}/proxy/a%2Fb/c"));
+    let echoed = admin.ask("POST", &format!("{POD}/proxy/a%2Fb/c?x=1"), &json!({"k": 1})).await;
+    assert_eq!((echoed.status, echoed.headers["x-peer"].to_str().unwrap()), (200, "yes"));
+    assert!(!echoed.headers.contains_key("access-control-allow-origin"));
+    let echoed = echoed.json();
+    assert_eq!((&echoed["method"], &echoed["target"]), (&json!("POST"), &json!("/a%2Fb/c?x=1")));
+    assert_eq!((&echoed["body"], &echoed["own"]), (&json!("{\"k\":1}"), &json!("mine")));
+    assert_eq!((&echoed["authorization"], &echoed["impersonate"]), (&json!(""), &json!("")));
+    assert_eq!(echoed["forwarded"], format!("{POD}/proxy/a%2Fb/c"));
 
     // The client follows redirects, through the proxy again.
     let away = admin.get(&format!("{POD}/proxy/away")).await;
@@ -138,9 +138,9 @@ async fn requests_are_passed_on_to_pods_services_and_nodes() {
 async fn proxied_bodies_have_no_limit() {
     let (server, mut admin) = server_with_peers().await;
     let body = Value::from("x".repeat(4 << 20));
-    let message = admin.ask("POST", &format!("{POD}/proxy/upload"), &body).await;
-    assert_eq!(message.status, 200);
-    assert_eq!(message.json()["body"].as_str().unwrap().len(), body.to_string().len());
+    let echoed = admin.ask("POST", &format!("{POD}/proxy/upload"), &body).await;
+    assert_eq!(echoed.status, 200);
+    assert_eq!(echoed.json()["body"].as_str().unwrap().len(), body.to_string().len());
     let stored = admin.ask("POST", "/api/v1/namespaces/default/configmaps", &body).await;
     assert_eq!(stored.status, 413, "other bodies have one");
     server.stop().await;
@@ -167,9 +167,9 @@ async fn streams_are_upgraded_and_passed_on_as_bytes() {
     assert_eq!(answer.headers()["x-stream-protocol-version"], "v4.channel.k8s.io");
     let mut stream = TokioIo::new(hyper::upgrade::on(&mut answer).await.unwrap());
     let hello = "hello from /exec/default/web/c?output=1&command=ls&command=-l\n";
-    let mut message = vec![0; hello.len()];
-    stream.read_exact(&mut message).await.unwrap();
-    assert_eq!(String::from_utf8_lossy(&message), hello);
+    let mut greeting = vec![0; hello.len()];
+    stream.read_exact(&mut greeting).await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&greeting), hello);
     stream.write_all(b"shout").await.unwrap();
     let mut shouted = [0; 5];
     stream.read_exact(&mut shouted).await.unwrap();

@@ -116,8 +116,8 @@ async fn only_the_right_credentials_come_in() {
     ] {
         let answer = connection.get(path, token).await;
         assert_eq!(answer.status, status, "{path}");
-        let message = answer.json()["message"].as_str().unwrap().to_owned();
-        assert!(message.starts_with(message), "{message}");
+        let found = answer.json()["message"].as_str().unwrap().to_owned();
+        assert!(found.starts_with(message), "{found}");
     }
     let admin = connection.get("/api/v1/nodes/n", Some(server.admin_token())).await;
     assert_ne!(admin.status, 403);

@@ -223,10 +223,10 @@ mod tests {
 
     #[test]
     fn names_that_the_grammar_refuses_are_refused_before_anything_is_written() {
-        let messages =
+        let message =
             |group_version, kind| Names::new(group_version, kind).expect_err("bad names").to_string();
-        assert!(messages("Zoo/v1", "Enclosure").contains("not an API group"));
-        assert!(messages("zoo.example.dev/one", "Enclosure").contains("not an API version"));
-        assert!(messages("zoo.example.dev/v1", "enclosure").contains("not a kind"));
+        assert!(message("Zoo/v1", "Enclosure").contains("not an API group"));
+        assert!(message("zoo.example.dev/one", "Enclosure").contains("not an API version"));
+        assert!(message("zoo.example.dev/v1", "enclosure").contains("not a kind"));
     }
 }

@@ -59,7 +59,7 @@ pub(super) fn check_type<'a>(
         // The format is checked instead of the type; lists have none.
         Some(_) if !wants_number && is_text_or_list => findings.matches += 1,
         _ if !is_right => {
-            findings.add(place, Problem::Type { wanted: node.kind.name(), found: found.name() })
+            findings.add(place, Problem::Type { wanted: node.kind.name(), found: found.name() });
         }
         _ => findings.matches += 1,
     }

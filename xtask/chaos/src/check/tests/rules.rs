@@ -1,4 +1,4 @@
-//! What admission and allocation must not let pass: addresses, quotas, and writes that a policy denies.
+//! Addresses that are given twice, quotas that are exceeded, and writes that a policy denies.
 
 use super::*;
 
