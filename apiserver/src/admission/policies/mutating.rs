@@ -98,38 +98,6 @@ impl MutatingPolicies {
         self.in_force.follow(directory, metrics)
     }
 
-    /// Returns what is to be applied to a write, by the object before all of it.
-    async fn invocations(
-        &self,
-        in_force: &[Bound<Mutator, ()>],
-        matching: Matching<'_>,
-        refusals: &mut Refusals,
-    ) -> Vec<Invocation> {
-        let mut invocations = Vec::new();
-        for Bound { policy, bindings } in in_force {
-            let matched = match matching.policy(policy).await {
-                Ok(Some(matched)) => matched,
-                Ok(None) => continue,
-                Err(failure) => {
-                    refusals.misconfigured(policy, None, &failure);
-                    continue;
-                }
-            };
-            for binding in bindings {
-                match matching.params(&matched, binding).await {
-                    Ok(params) => invocations.extend(params.into_iter().flatten().map(|param| Invocation {
-                        policy: policy.clone(),
-                        binding: binding.clone(),
-                        matched: matched.matched.clone(),
-                        param,
-                    })),
-                    Err(failure) => refusals.misconfigured(policy, Some(binding), &failure),
-                }
-            }
-        }
-        invocations
-    }
-
     /// Applies policies in their order; each sees the changes of those before it.
     async fn apply(
         &self,
@@ -249,13 +217,44 @@ impl MutatingAdmission for MutatingPolicies {
             object: object.as_deref(),
             old,
         };
-        let invocations = self.invocations(&in_force, matching, &mut refusals).await;
+        let invocations = invocations(&in_force, matching, &mut refusals).await;
         let name = object.as_deref().map(named).unwrap_or_default();
         if !invocations.is_empty() {
             self.apply(&write, &invocations, object, old, &mut refusals).await?;
         }
         refusals.refuse(attributes, &name)
     }
+}
+
+/// Returns what is to be applied to a write, by the object before all of it.
+async fn invocations(
+    in_force: &[Bound<Mutator, ()>],
+    matching: Matching<'_>,
+    refusals: &mut Refusals,
+) -> Vec<Invocation> {
+    let mut invocations = Vec::new();
+    for Bound { policy, bindings } in in_force {
+        let matched = match matching.policy(policy).await {
+            Ok(Some(matched)) => matched,
+            Ok(None) => continue,
+            Err(failure) => {
+                refusals.misconfigured(policy, None, &failure);
+                continue;
+            }
+        };
+        for binding in bindings {
+            match matching.params(&matched, binding).await {
+                Ok(params) => invocations.extend(params.into_iter().flatten().map(|param| Invocation {
+                    policy: policy.clone(),
+                    binding: binding.clone(),
+                    matched: matched.matched.clone(),
+                    param,
+                })),
+                Err(failure) => refusals.misconfigured(policy, Some(binding), &failure),
+            }
+        }
+    }
+    invocations
 }
 
 /// Returns an object with the name of another.
