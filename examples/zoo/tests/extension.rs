@@ -299,7 +299,7 @@ spec:
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_request_passes_a_server_once() {
     let directory = tempfile::tempdir().unwrap();
-    let proxy = issue("front-proxy-client", "");
+    let proxy = certificates::issue("front-proxy-client", "");
     let file = |name: &str, content: &str| {
         let path = directory.path().join(name);
         std::fs::write(&path, content).unwrap();

@@ -6,14 +6,12 @@
     reason = "test code: a broken expectation is a failed test"
 )]
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use proptest::prelude::*;
 use registry_meta::selector::FieldSelector;
 use registry_meta::{Preconditions, StatusError};
 use registry_storage::cacher::{CacheBudget, Cacher, CacherOptions};

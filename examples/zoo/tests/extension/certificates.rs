@@ -1,5 +1,7 @@
 //! Certificates and authorities that change while an extension server serves.
 
+use std::time::{Duration, Instant};
+
 use apiserver::testing::{Kubectl, TestCluster};
 use serde_json::json;
 
@@ -44,13 +46,13 @@ async fn a_serving_certificate_that_ends_is_reported_until_it_is_renewed() {
 }
 
 /// An authority, and the certificate of a client by it with its key (all PEM).
-struct Issued {
-    authority: String,
-    certificate: String,
-    key: String,
+pub(crate) struct Issued {
+    pub(crate) authority: String,
+    pub(crate) certificate: String,
+    pub(crate) key: String,
 }
 
-fn issue(name: &str, organization: &str) -> Issued {
+pub(crate) fn issue(name: &str, organization: &str) -> Issued {
     use rcgen::{
         BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     };
