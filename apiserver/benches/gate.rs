@@ -73,9 +73,9 @@ fn policy() -> Vec<Object> {
 const USERS: [&str; 3] = ["5 grants", "17 grants", "55 grants"];
 
 #[divan::bench(args = USERS)]
-fn rbac_refuses(bencher: Bencher<'_, '_>, who: &str) {
+fn rbac_refuses(bencher: Bencher<'_, '_>, user: &str) {
     let rbac = FixedRbac::new(policy());
-    let user = match who {
+    let user = match user {
         "5 grants" => user("x", &["system:authenticated"]),
         "17 grants" => user("user1", &["team2", "system:authenticated"]),
         _ => user("system:serviceaccount:n3:sa3", &["system:serviceaccounts", "system:authenticated"]),

@@ -113,7 +113,7 @@ impl Encryption {
     /// If it `reloads`, the file is read again when it changes.
     ///
     /// # Errors
-    /// Fails if the configuration is not valid. A service that does not answer is no error.
+    /// Fails if the configuration is not valid. A service that does not answer is not an error.
     pub(crate) async fn load(
         path: &Path,
         reloads: bool,

@@ -20,7 +20,7 @@ pub(crate) use store::install;
 /// Returns a client of a path of the main server: that of a kubeconfig, or else of the pod that this process runs in.
 ///
 /// # Errors
-/// Fails if the kubeconfig cannot be used, or if there is none and this is no pod.
+/// Fails if the kubeconfig cannot be used, or if there is none and this is not a pod.
 pub(crate) fn client(kubeconfig: Option<&Path>, path: &str) -> Result<Client, SettingsError> {
     let mut settings = match kubeconfig {
         Some(kubeconfig) => ClientSettings::from_kubeconfig(kubeconfig)?,

@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use registry_core::registry::StorageMap;
 use serde_json::{Value, json};
 
-/// The port that the server listens on in its pod, where it is no privileged user.
+/// The port that the server listens on in its pod, where it is not a privileged user.
 const PORT: u16 = 8443;
 /// `groupPriorityMinimum` of the group: behind all of Kubernetes' own.
 const GROUP_PRIORITY: u16 = 1_000;

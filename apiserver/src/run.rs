@@ -195,13 +195,13 @@ fn run_program(
             assets::write(command, may_be_extension)
         }
         Some(Command::Test(command)) => {
-            let builder = customize(role(&options).builder());
-            let ended = for_command::run(options.clone(), command, maps, builder);
+            let builder = customize(role(&options).builder()).storage_maps(maps);
+            let ended = for_command::run(options.clone(), command, builder);
             return exit(program, ended.map_err(|error| with_flags(&given, &error, error.file())));
         }
         None => {
-            let builder = customize(role(&options).builder());
-            run(invocation, options, maps, builder).map_err(CommandError::from)
+            let builder = customize(role(&options).builder()).storage_maps(maps);
+            run(invocation, options, builder).map_err(CommandError::from)
         }
     };
     let outcome = outcome.map_err(|error| with_flags(&given, &error, error.file()));
@@ -267,12 +267,7 @@ fn is_in_pod() -> bool {
     std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() && Path::new(TOKEN).exists()
 }
 
-fn run(
-    invocation: Invocation,
-    options: Options,
-    maps: &[&'static StorageMap],
-    builder: ServerBuilder,
-) -> Result<(), ServerError> {
+fn run(invocation: Invocation, options: Options, builder: ServerBuilder) -> Result<(), ServerError> {
     let begun = Instant::now();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(ServerError::Process)?;
@@ -282,7 +277,7 @@ fn run(
     let _log = logging::start(options.verbosity, options.logging_format, layer);
     raise_limit();
     let ending = Ending::default();
-    let ended = runtime.block_on(serve(invocation, options, maps, builder, begun, &ending));
+    let ended = runtime.block_on(serve(invocation, options, builder, begun, &ending));
     ending.remove_leftovers();
     if ended.is_ok() {
         ending.log();
@@ -294,7 +289,6 @@ fn run(
 async fn serve(
     invocation: Invocation,
     options: Options,
-    maps: &[&'static StorageMap],
     builder: ServerBuilder,
     begun: Instant,
     ending: &Ending,
@@ -314,8 +308,8 @@ async fn serve(
     }
     announcement::log_start(invocation.program, &options);
     let ready_file = options.locations.ready_file.clone();
-    let builder = maps.iter().fold(builder.options(options.clone()), |builder, map| builder.storage_map(map));
-    let built = Box::pin(builder.shutdown(ending.shutdown.clone()).build());
+    let builder = builder.options(options.clone()).shutdown(ending.shutdown.clone());
+    let built = Box::pin(builder.build());
     // A signal cancels the start, for example while it waits for etcd.
     let Some(server) = ending.shutdown.run_until_cancelled(built).await else { return Ok(()) };
     let server = server?;

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_place_goes_to_whoever_comes_first() {
+    fn a_single_place_goes_to_the_first() {
         let shares = Shares::new(1);
         let [first, second] = [Held::default(), Held::default()];
         assert!(shares.try_take(&first, 1));

@@ -390,9 +390,10 @@ impl Storages {
             return 0;
         }
         let mut sizes = self.options.watch_cache_sizes.iter().rev();
-        let said = sizes.find(|size| size.group == resource.kind.group && size.resource == resource.plural);
+        let configured =
+            sizes.find(|size| size.group == resource.kind.group && size.resource == resource.plural);
         // Events are many, short-lived and rarely read again: Kubernetes does not cache them either.
-        said.map_or(if is_event(resource) { 0 } else { HISTORY_EVENTS }, |size| size.events)
+        configured.map_or(if is_event(resource) { 0 } else { HISTORY_EVENTS }, |size| size.events)
     }
 }
 

@@ -40,7 +40,8 @@ pub use storage_map::{
     ServedKind, Status, StorageMap, Subresource, Virtual, VirtualResource, VirtualStorage, install_kinds,
 };
 pub use store::{
-    FinishHook, MainRules, PreparedWrite, StatusRules, Store, StoreHooks, StoreOptions, UpdateRules,
+    FinishHook, MainRules, PreparedWrite, RuledStore, StatusRules, Store, StoreHooks, StoreOptions,
+    UpdateRules,
 };
 pub use subresource::SubresourceStore;
 pub use unstored::{UnacceptedError, accept_unstored};

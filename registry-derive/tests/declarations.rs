@@ -70,22 +70,25 @@ fn refusal(map: &'static StorageMap) -> String {
 
 #[test]
 fn fields_that_are_named_otherwise_in_json_are_refused() {
-    let told = refusal(map!("feedings" => Feeding));
-    assert!(told.starts_with("`Feeding` (declared at "), "{told}");
+    let message = refusal(map!("feedings" => Feeding));
+    assert!(message.starts_with("`Feeding` (declared at "), "{message}");
     assert!(
-        told.contains(
+        message.contains(
             "`selectable(…)` names `spec.feedingTime`, but `spec` has no field `feedingTime` in JSON"
         ),
-        "{told}"
+        "{message}"
     );
-    assert!(told.contains("rename_all"), "{told}");
+    assert!(message.contains("rename_all"), "{message}");
 }
 
 #[test]
 fn fields_of_another_type_are_refused_all_at_once() {
-    let told = refusal(map!("enclosures" => Enclosure));
-    assert!(told.contains("`selectable(…)` names `spec.keeper`, which is an object"), "{told}");
-    assert!(told.contains("`column(…)` names `spec.phase`, which is a value of type `string`"), "{told}");
+    let message = refusal(map!("enclosures" => Enclosure));
+    assert!(message.contains("`selectable(…)` names `spec.keeper`, which is an object"), "{message}");
+    assert!(
+        message.contains("`column(…)` names `spec.phase`, which is a value of type `string`"),
+        "{message}"
+    );
 }
 
 #[test]

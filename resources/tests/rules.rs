@@ -1,13 +1,15 @@
 //! Tables of rules: objects, and the errors and warnings that they get, or the cells of their columns.
 //!
 //! Each line of `rules/GROUP/KIND.jsonl` is a case: `title`, `kind`, perhaps its `version`, `object`, perhaps `old` (then it
-//! is an update) and `subresource` (`status`), and the expected `errors` and `warnings`, in any order. `cells` are what columns
-//! show of `object`, by their names; columns that it does not name are not compared. A line with `base` has what the objects of
-//! the lines after it have in common; their own fields replace it, and lists replace lists. `features` are enabled beside those
-//! that are by default.
+//! is an update) and `subresource` (`status`), and the expected `errors` and `warnings`, in any order. A line with `base` has what
+//! the objects of the lines after it have in common; their own fields replace it, and lists replace lists. `features` are enabled
+//! beside those that are by default.
+//!
+//! A case with `cells` is about printing: they are what the columns of that name show of `object`, which is used without `base`,
+//! gets its defaults and is not validated. Each column of a kind has such a case, except ages.
 //!
 //! Objects that are not stored (reviews, bindings) are created by the kind's storage, by `user`, with `stored` pods beside
-//! them, on a server that knows [one token](TOKEN) and [a few permissions](Known::rules_of). A refusal without causes is its
+//! them, on a server that knows [one token](access::TOKEN) and [a few permissions](Known). A refusal without causes is its
 //! message. `answer` is the returned object; its times are left out.
 //!
 //! Each table is a test of its own, `rules::GROUP::KIND`, and so is each line of the tables of [fields], so that a filter
@@ -21,25 +23,19 @@
     reason = "test code: a broken expectation is a failed test"
 )]
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use libtest_mimic::{Arguments, Failed, Trial};
 use registry_core::RequestContext;
 use registry_core::api::{CreateOptions, Object};
-use registry_core::context::{Budget, UserInfo};
+use registry_core::context::Budget;
 use registry_core::features::{Feature, Features};
 use registry_core::registry::{
     InstalledApi, InstalledPath, MainRules, OpenStorage, Services, StatusRules, UpdateRules as _,
 };
 use registry_core::resource::{Resource, ResourceType, Versions};
-use registry_core::rest::access::{
-    AccessDecision, AccessReviewer, AccessRules, InvalidToken, KnownToken, PathRule, ResourceRule,
-    WantedAccess,
-};
 use registry_core::rest::{AdmitAll, Answer, Creater as _};
 use registry_core::schema::{ConformError, EmptyFields, FieldIssue};
 use registry_core::storage::embedded::Embedded;
@@ -48,15 +44,22 @@ use registry_core::storage::versioned::VersionedStore;
 use registry_core::storage::{Interface, StorageError};
 use serde_json::{Value, json};
 
+#[path = "harness/access.rs"]
+mod access;
 #[path = "harness/cells.rs"]
 mod cells;
 #[path = "harness/fields.rs"]
 mod fields;
+#[path = "harness/reference.rs"]
+mod reference;
+
+use access::{Known, user_of};
 
 fn main() -> ExitCode {
     let mut tests = vec![
-        test("each_kind_has_a_table", each_kind_has_a_table),
-        test("the_reference_lists_the_tables", the_reference_lists_the_tables),
+        test("each_kind_has_a_table", reference::each_kind_has_a_table),
+        test("each_column_has_a_cell", cells::each_column_has_a_cell),
+        test("the_reference_lists_the_tables", reference::the_reference_lists_the_tables),
         test("each_table_is_a_test_of_its_own", each_table_is_a_test_of_its_own),
     ];
     let of_table = |path: PathBuf| Trial::test(test_name(&path), move || run(check(&all_kinds(), &path)));
@@ -105,59 +108,6 @@ impl OpenStorage for InMemory {
 
     fn services(&self) -> Services {
         Services { access: Arc::new(Known), ..Services::default() }
-    }
-}
-
-/// The token of `jane`, for the audiences `a` and `b`; `a` is the server's own.
-const TOKEN: &str = "token-of-jane";
-
-/// The users and permissions that reviews ask about.
-struct Known;
-
-#[async_trait]
-impl AccessReviewer for Known {
-    async fn decide(&self, _: &UserInfo, _: &WantedAccess) -> AccessDecision {
-        AccessDecision::default()
-    }
-
-    async fn rules_of(&self, user: &UserInfo, namespace: &str) -> AccessRules {
-        let texts = |texts: &[&str]| texts.iter().map(ToString::to_string).collect();
-        let resource = ResourceRule {
-            verbs: texts(&["get", "list"]),
-            groups: texts(&["", "apps"]),
-            resources: texts(&["pods"]),
-            names: if namespace == "named" { texts(&["p"]) } else { Vec::new() },
-        };
-        let path = PathRule { verbs: texts(&["get"]), paths: texts(&["/healthz"]) };
-        AccessRules {
-            resources: vec![resource],
-            paths: if user.name == "jane" { vec![path] } else { Vec::new() },
-            incomplete: namespace == "unknown",
-            error: if namespace == "unknown" { "no such namespace".to_owned() } else { String::new() },
-        }
-    }
-
-    async fn user_of_token(&self, token: &str, audiences: &[String]) -> Result<KnownToken, InvalidToken> {
-        let own = ["a".to_owned()];
-        let wanted = if audiences.is_empty() { &own } else { audiences };
-        let known: Vec<String> =
-            wanted.iter().filter(|audience| *audience == "a" || *audience == "b").cloned().collect();
-        if token != TOKEN || known.is_empty() {
-            return Err(InvalidToken::Unknown);
-        }
-        Ok(KnownToken { user: user_of(&json!({"name": "jane", "uid": "1"})), audiences: known })
-    }
-}
-
-/// Returns the user of a case.
-fn user_of(user: &Value) -> UserInfo {
-    let text = |key: &str| user[key].as_str().unwrap_or_default().to_owned();
-    let extra = user["extra"].as_object().into_iter().flatten();
-    UserInfo {
-        name: text("name"),
-        uid: text("uid"),
-        groups: sorted(&user["groups"]),
-        extra: extra.map(|(key, values)| (key.clone(), sorted(values))).collect(),
     }
 }
 
@@ -356,18 +306,19 @@ async fn check(installed: &InstalledApi, path: &Path) -> Vec<String> {
         let kind = case["kind"].as_str().unwrap();
         let is_wanted = |installed: &&InstalledPath| {
             let own = &installed.resource.kind;
-            own.kind == kind && case["version"].as_str().is_none_or(|version| own.version == version)
+            own.kind == kind
+                && case["version"].as_str().is_none_or(|version| own.version == version)
+                && case["group"].as_str().is_none_or(|group| own.group == group)
         };
         let installed = installed.paths.iter().find(is_wanted).unwrap();
         if let Some(expected) = case.get("cells") {
-            let mut object = base.clone();
-            merge(&mut object, &case["object"]);
-            let object = decoded(&installed.resource, &object);
+            let object = decoded(&installed.resource, &case["object"]);
             let found = cells::named_cells(&installed.resource, &object, expected);
             if found != *expected {
                 let place = format!("{}:{} {}", path.display(), number + 1, case["title"]);
                 failures.push(format!("{place}: {}", json!({"cells": found})));
             }
+            continue;
         }
         let (errors, warnings) = if installed.store.is_some() {
             outcome(&installed.resource, &base, &case)
@@ -394,6 +345,20 @@ fn all_tables() -> Vec<PathBuf> {
     paths
 }
 
+/// Returns all cases that name their kind.
+fn all_cases() -> Vec<Value> {
+    let mut cases = Vec::new();
+    for path in all_tables() {
+        for line in std::fs::read_to_string(path).unwrap().lines() {
+            let case: Value = serde_json::from_str(line).unwrap();
+            if case.get("kind").is_some() {
+                cases.push(case);
+            }
+        }
+    }
+    cases
+}
+
 fn tests_directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
 }
@@ -409,108 +374,4 @@ fn each_table_is_a_test_of_its_own() {
     for name in ["rules::core::configmap", "fields::core::v1::configmap"] {
         assert!(is_listed(name), "{name} is not a test");
     }
-}
-
-/// The kinds with the greatest numbers of rules.
-const GREATEST: [&str; 10] = [
-    "Job",
-    "Node",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "Pod",
-    "ResourceClaim",
-    "ResourceSlice",
-    "Service",
-    "StatefulSet",
-    "ValidatingAdmissionPolicy",
-];
-
-/// Whether objects of a kind can be created, and its version is stable. Versions before that have the rules of the stable
-/// version, or are off by default.
-fn is_stable_kind(path: &InstalledPath) -> bool {
-    let version = path.resource.kind.version;
-    let is_stable = !version.contains("alpha") && !version.contains("beta");
-    // Kinds of one's own beside Kubernetes' were not recorded.
-    let is_kubernetes = path.resource.is_builtin;
-    path.subresource.is_none() && path.capabilities.creater.is_some() && is_stable && is_kubernetes
-}
-
-fn each_kind_has_a_table() {
-    let installed = all_kinds();
-    let counts = counts();
-    let mut missing = Vec::new();
-    for path in installed.paths.iter().filter(|path| is_stable_kind(path)) {
-        let kind = path.resource.kind;
-        let count_of = |version: &str| {
-            counts
-                .get(&(kind.kind.to_owned(), version.to_owned()))
-                .map_or(0, |(accepted, refused)| accepted + refused)
-        };
-        let cases = count_of("") + count_of(kind.version);
-        let wanted = if GREATEST.contains(&kind.kind) { 40 } else { 10 };
-        if cases < wanted {
-            missing.push(format!(
-                "{} {}: {cases} of {wanted}",
-                kind.group_version().api_version(),
-                kind.kind
-            ));
-        }
-    }
-    assert!(missing.is_empty(), "cases are missing:\n{}", missing.join("\n"));
-}
-
-const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/rules.md");
-
-/// Returns the numbers of cases of each kind, perhaps in one version: those that are accepted, and those that are refused.
-fn counts() -> BTreeMap<(String, String), (usize, usize)> {
-    let mut counts: BTreeMap<_, (usize, usize)> = BTreeMap::new();
-    for path in all_tables() {
-        for line in std::fs::read_to_string(path).unwrap().lines() {
-            let case: Value = serde_json::from_str(line).unwrap();
-            let Some(kind) = case["kind"].as_str() else { continue };
-            let version = case["version"].as_str().unwrap_or_default();
-            let (accepted, refused) = counts.entry((kind.to_owned(), version.to_owned())).or_default();
-            let count = if case.get("errors").is_none() { accepted } else { refused };
-            *count += 1;
-        }
-    }
-    counts
-}
-
-fn reference(installed: &InstalledApi) -> String {
-    let counts = counts();
-    let mut rows: Vec<String> = Vec::new();
-    for path in installed.paths.iter().filter(|path| path.subresource.is_none()) {
-        let resource = &path.resource;
-        let of = |version: &str| counts.get(&(resource.kind.kind.to_owned(), version.to_owned()));
-        // Cases without a version are those of the stored one.
-        let of_any = of("").filter(|_| resource.hub.is_none());
-        let Some((accepted, refused)) = of_any.or_else(|| of(resource.kind.version)) else { continue };
-        let place = resource.declared_at.split(':').next().unwrap_or_default();
-        let place = place.trim_end_matches(".rs");
-        rows.push(format!(
-            "| {} | {} | {accepted} | {refused} | `{place}` |",
-            resource.kind.kind,
-            resource.group_version().api_version()
-        ));
-    }
-    rows.sort();
-    format!(
-        "<!-- Written and checked by the test `the_reference_lists_the_tables`. Do not edit. -->\n\n# Rules\n\nThe tables in \
-         `resources/tests/rules` hold objects with the errors and warnings that kube-apiserver has for them: new objects, changes of \
-         them, and changes of their status. The rules of a kind are in the file that declares it and in the folder of the same \
-         name; what several kinds share is beside it.\n\n| kind | version | accepted | refused | rules |\n|---|---|---|---|---|\n{}\n",
-        rows.join("\n")
-    )
-}
-
-/// Run with `UPDATE_REFERENCE=1` to write it.
-fn the_reference_lists_the_tables() {
-    let installed = all_kinds();
-    let text = reference(&installed);
-    if std::env::var_os("UPDATE_REFERENCE").is_some() {
-        std::fs::write(REFERENCE, &text).unwrap();
-    }
-    let written = std::fs::read_to_string(REFERENCE).unwrap_or_default();
-    assert!(written == text, "{REFERENCE} is not what there is: run with UPDATE_REFERENCE=1");
 }

@@ -30,9 +30,9 @@ pub(crate) fn run(_: &Options) -> Result<(), Failure> {
     write_sources()?;
     remove(&book)?;
     let built = Command::new(mdbook).args(["build", SOURCES, "--dest-dir"]).arg(&book).output()?;
-    let told = String::from_utf8_lossy(&built.stderr);
-    if !built.status.success() || complains(&told) || !book.join("author/first.html").exists() {
-        return Err(format!("mdBook does not build the guide:\n{told}").into());
+    let output = String::from_utf8_lossy(&built.stderr);
+    if !built.status.success() || complains(&output) || !book.join("author/first.html").exists() {
+        return Err(format!("mdBook does not build the guide:\n{output}").into());
     }
     let dead = links::dead(&book)?;
     if !dead.is_empty() {
@@ -87,8 +87,8 @@ fn remove(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Whether mdBook reports a problem; it builds the book in spite of most of them.
-fn complains(told: &str) -> bool {
-    told.lines().any(|line| ["WARN", "ERROR"].iter().any(|level| line.contains(level)))
+fn complains(output: &str) -> bool {
+    output.lines().any(|line| ["WARN", "ERROR"].iter().any(|level| line.contains(level)))
 }
 
 #[cfg(test)]

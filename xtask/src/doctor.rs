@@ -88,9 +88,10 @@ fn toolchain(manifest: &str) -> Check {
 }
 
 fn program((command, advice): Program, is_required: bool) -> Check {
-    let told = output(command);
-    let is_good = told.is_some();
-    let found = told.unwrap_or_else(|| "not found".to_owned()).lines().next().unwrap_or_default().to_owned();
+    let version = output(command);
+    let is_good = version.is_some();
+    let found =
+        version.unwrap_or_else(|| "not found".to_owned()).lines().next().unwrap_or_default().to_owned();
     let name = command.split_last().map_or_else(String::new, |(_, name)| name.join(" "));
     Check { name, is_good, is_required, found, advice: advice.to_owned() }
 }

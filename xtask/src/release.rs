@@ -117,8 +117,8 @@ fn cargo() -> Command {
 
 /// Returns the target that the compiler builds for by default.
 fn host() -> Result<String, Failure> {
-    let told = output_of(Command::new("rustc").arg("-vV"))?;
-    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
+    let version = output_of(Command::new("rustc").arg("-vV"))?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     Ok(host.ok_or("rustc -vV names no host")?.to_owned())
 }
 

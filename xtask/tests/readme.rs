@@ -89,8 +89,11 @@ fn the_steps_of_the_readme_lead_to_a_served_resource() {
     run(&mut shell(new));
     // A struct that is in no storage map does not compile, and the message says what to do.
     let forgotten = shell("cargo check --quiet -p orlop-resources").output().unwrap();
-    let told = String::from_utf8_lossy(&forgotten.stderr).into_owned();
-    assert!(told.contains("has no `Main<…::Ship>`") && told.contains("run `cargo xtask codegen`"), "{told}");
+    let output = String::from_utf8_lossy(&forgotten.stderr).into_owned();
+    assert!(
+        output.contains("has no `Main<…::Ship>`") && output.contains("run `cargo xtask codegen`"),
+        "{output}"
+    );
     run(&mut shell(codegen));
     run(&mut shell(&start.replace("cargo run", "cargo build --quiet")));
 
@@ -105,13 +108,13 @@ fn the_steps_of_the_readme_lead_to_a_served_resource() {
     // The first objects of a server are made while it serves already.
     let ready = format!("{export}\nuntil {kubectl} get --raw /readyz; do sleep 0.1; done");
     run(&mut shell(&ready));
-    let told = run(&mut shell(&format!(
+    let output = run(&mut shell(&format!(
         "{export}\nkubectl() {{ command '{kubectl}' \"$@\"; }}\n{kubectl_commands}"
     )));
     for expected in
         ["ship.harbor.example.dev/north created", "ada", "north scaled", "The desired number of replicas"]
     {
-        assert!(told.contains(expected), "{expected:?} in {told}");
+        assert!(output.contains(expected), "{expected:?} in {output}");
     }
 
     // The crates have been built: only the program is linked again.

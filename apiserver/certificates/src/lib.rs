@@ -45,7 +45,7 @@ pub fn certified_key(
 
 /// Error of bytes that are no certificate. Not retryable.
 #[derive(Debug, thiserror::Error)]
-#[error("it is no X.509 certificate")]
+#[error("it is not an X.509 certificate")]
 pub struct NotX509;
 
 /// Parses a certificate.

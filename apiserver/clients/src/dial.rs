@@ -39,8 +39,8 @@ pub enum DialError {
     /// There is no such service, or it has no address. Retryable.
     #[error(transparent)]
     Service(#[from] ServiceError),
-    /// A text is no name of a host, so that no proxy is asked for it. Not retryable.
-    #[error("{0:?} is no name of a host")]
+    /// A text is not a host name, so that no proxy is asked for it. Not retryable.
+    #[error("{0:?} is not a host name")]
     NoHostName(String),
     /// A URL names no address. Not retryable.
     #[error("{0} has no address")]

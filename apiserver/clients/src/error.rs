@@ -37,7 +37,7 @@ pub enum SettingsError {
     #[error(transparent)]
     Stopped(#[from] tokio::task::JoinError),
 
-    #[error("it is no Config of version v1")]
+    #[error("it is not a Config of version v1")]
     OtherKind,
     #[error("invalid configuration: duplicate name {name:?} in {kind}s")]
     Duplicate { kind: &'static str, name: String },

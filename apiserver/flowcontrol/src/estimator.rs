@@ -51,30 +51,34 @@ enum Version {
     Given,
 }
 
-/// Returns the seats of a request. `max_seats` is the limit of its level; 0 if it has none.
-pub(super) fn estimate(
-    info: &RequestInfo,
-    query: &str,
-    max_seats: usize,
-    objects: &ObjectCounts,
-    watches: &WatchTracker,
-    metrics: &FlowMetrics,
-) -> WorkEstimate {
-    let capped = |most: usize| if max_seats == 0 { most } else { max_seats.min(most) };
-    match (&info.resource, info.verb) {
-        (Some(resource), Verb::List | Verb::Watch) => {
-            let statistics = || objects.statistics(&resource.group, &resource.resource);
-            WorkEstimate::seats(list(info.verb, resource, query, capped(MAX_LIST_SEATS), statistics))
-        }
-        (Some(resource), Verb::Create | Verb::Update | Verb::Patch | Verb::Delete) => {
-            if resource.resource == "serviceaccounts" && resource.subresource == "token" {
-                return WorkEstimate::seats(MIN_SEATS);
+/// The state of the server that the cost of requests depends on: the objects that lists read, and the watches that writes inform.
+pub(super) struct Estimator<'a> {
+    pub(super) objects: &'a ObjectCounts,
+    pub(super) watches: &'a WatchTracker,
+    pub(super) metrics: &'a FlowMetrics,
+}
+
+// === impl Estimator ===
+
+impl Estimator<'_> {
+    /// Returns the seats of a request. `max_seats` is the limit of its level; 0 if it has none.
+    pub(super) fn estimate(&self, info: &RequestInfo, query: &str, max_seats: usize) -> WorkEstimate {
+        let capped = |most: usize| if max_seats == 0 { most } else { max_seats.min(most) };
+        match (&info.resource, info.verb) {
+            (Some(resource), Verb::List | Verb::Watch) => {
+                let statistics = || self.objects.statistics(&resource.group, &resource.resource);
+                WorkEstimate::seats(list(info.verb, resource, query, capped(MAX_LIST_SEATS), statistics))
             }
-            let informed = watches.interested(resource);
-            metrics.watch_count(informed);
-            write(informed, capped(MAX_WRITE_SEATS))
+            (Some(resource), Verb::Create | Verb::Update | Verb::Patch | Verb::Delete) => {
+                if resource.resource == "serviceaccounts" && resource.subresource == "token" {
+                    return WorkEstimate::seats(MIN_SEATS);
+                }
+                let informed = self.watches.interested(resource);
+                self.metrics.watch_count(informed);
+                write(informed, capped(MAX_WRITE_SEATS))
+            }
+            _ => WorkEstimate::seats(MIN_SEATS),
         }
-        _ => WorkEstimate::seats(MIN_SEATS),
     }
 }
 

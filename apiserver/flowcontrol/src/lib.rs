@@ -61,6 +61,7 @@ pub use metrics::FlowControlMetrics;
 pub use rules::level_of;
 pub use watches::RegisteredWatch;
 
+use estimator::Estimator;
 use level::{Clock, Level};
 use levels::Levels;
 use objects::ObjectCounts;
@@ -278,9 +279,9 @@ impl FlowControl {
 
     fn request(&self, flow: &Flow, wanted: &Wanted<'_>) -> Request {
         let level = &flow.level;
-        let (max_seats, metrics) = (level.max_seats(), &flow.metrics);
-        let (info, query) = (wanted.info, wanted.query);
-        let work = estimator::estimate(info, query, max_seats, &self.objects, &self.watches, metrics);
+        let metrics = &flow.metrics;
+        let estimator = Estimator { objects: &self.objects, watches: &self.watches, metrics };
+        let work = estimator.estimate(wanted.info, wanted.query, level.max_seats());
         metrics.estimated(work.max_seats());
         let distinguisher = if level.has_flows() { flow.distinguisher.text(wanted) } else { "" };
         Request {

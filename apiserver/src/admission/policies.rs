@@ -8,9 +8,10 @@
 //! | `check` | a policy that is given, and follows nothing |
 //! | `definitions` | the parts of policies and bindings that both kinds share |
 //! | `in_force` | the policies with their bindings, kept up to date by informers |
-//! | `params` | the parameters of a binding |
 //! | `validating` | `ValidatingAdmissionPolicy` |
 //! | `mutating` | `MutatingAdmissionPolicy` |
+//! | `matching` | the policies and parameters that a write is evaluated by |
+//! | `params` | the parameters of a binding |
 //! | `type_checking` | the status of validating policies: what is wrong with their types |
 //!
 //! Kubernetes concept:
@@ -33,6 +34,7 @@ use super::{AdmissionChain, Attributes};
 mod check;
 mod definitions;
 mod in_force;
+mod matching;
 mod mutating;
 mod params;
 mod type_checking;

@@ -38,7 +38,7 @@ pub(super) struct ServiceReference {
     pub(super) namespace: String,
     /// The service's name.
     pub(super) name: String,
-    /// The port of the service; 0, which no service has, if the number in the object is no port.
+    /// The port of the service; 0, which no service has, if the number in the object is not a port.
     pub(super) port: u16,
 }
 

@@ -40,6 +40,12 @@ pub(crate) struct LocalUser<D> {
     user_agent: &'static str,
 }
 
+/// The audit of a request: its id, and its recording if it is recorded.
+struct Audit {
+    id: HeaderValue,
+    recording: Option<Box<Recording>>,
+}
+
 // === impl LocalServer ===
 
 impl<D: Dispatch> LocalServer<D> {
@@ -67,8 +73,8 @@ impl<D: Dispatch> ApiServer for LocalServer<D> {
         let info = RequestInfo::parse(request.method(), request.uri());
         let mut context = RequestContext::system("");
         OWN_USER_AGENT.clone_into(&mut context.user_agent);
-        let audit_id = self.audit_ids.id_of(request.headers());
-        Ok(dispatch(&handler, info, context, request.map(Body::new), None, &audit_id).await)
+        let audit = Audit { id: self.audit_ids.id_of(request.headers()), recording: None };
+        Ok(dispatch(&handler, info, context, request.map(Body::new), audit).await)
     }
 }
 
@@ -96,13 +102,13 @@ impl<D: Dispatch> ApiServer for LocalUser<D> {
         let mut context = RequestContext::system("");
         context.user = self.user.clone();
         self.user_agent.clone_into(&mut context.user_agent);
-        let audit_id = self.audit_ids.id_of(request.headers());
-        let origin = Origin::new(&request, &info, &audit_id, received, None);
+        let id = self.audit_ids.id_of(request.headers());
+        let origin = Origin::new(&request, &info, &id, received, None);
         let recording = match begin_audit(self.auditor.as_ref(), origin, Ok(&self.user)).await {
             Ok(recording) => recording,
             Err(refusal) => return Ok(refusal.map(Body::new)),
         };
-        Ok(dispatch(&self.handler, info, context, request, recording, &audit_id).await)
+        Ok(dispatch(&self.handler, info, context, request, Audit { id, recording }).await)
     }
 }
 
@@ -112,14 +118,13 @@ async fn dispatch<D: Dispatch>(
     info: RequestInfo,
     mut context: RequestContext,
     request: Request<Body>,
-    recording: Option<Box<Recording>>,
-    audit_id: &HeaderValue,
+    Audit { id, recording }: Audit,
 ) -> Response<Body> {
-    audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
+    id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
     context.audit = recording.as_ref().map(|recording| recording.record().clone());
     let handling = async { Ok(handler.dispatch(info, context, request, ExpectedWork::Usual).await) };
     let answered = AssertUnwindSafe(handling).catch_unwind().await;
-    end_audit(recording, answered, audit_id).await.map(Body::new)
+    end_audit(recording, answered, &id).await.map(Body::new)
 }
 
 #[cfg(test)]

@@ -151,7 +151,7 @@ impl TokenAuthenticator for TokenWebhook {
 enum ReviewError {
     #[error("the token webhook's answer cannot be read: {0}")]
     Unreadable(#[from] serde_json::Error),
-    #[error("the token webhook's answer is no TokenReview")]
+    #[error("the token webhook's answer is not a TokenReview")]
     OtherKind,
     #[error("the token webhook names no user")]
     NoUser,

@@ -45,7 +45,7 @@ pub enum PolicyFileError {
     Line { path: PathBuf, line: usize, source: PolicyError },
 }
 
-/// Error of a line that is no policy.
+/// Error of a line that is not a policy.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     #[error(transparent)]
@@ -60,7 +60,7 @@ impl AbacAuthorizer {
     /// Reads the policies of a file.
     ///
     /// # Errors
-    /// Fails if the file cannot be read, or a line is no policy; the text says where.
+    /// Fails if the file cannot be read, or a line is not a policy; the text says where.
     pub(super) fn from_file(path: &Path) -> Result<Self, PolicyFileError> {
         let path = path.to_owned();
         match std::fs::read_to_string(&path) {

@@ -31,7 +31,7 @@ struct Condition {
     program: Program,
 }
 
-/// Error of an expression that is no condition. Not retryable.
+/// Error of an expression that is not a condition. Not retryable.
 #[derive(Debug, thiserror::Error)]
 pub enum ConditionError {
     #[error("an expression is required")]
@@ -52,7 +52,7 @@ pub(super) struct ConditionsFailure(Vec<ConditionFailure>);
 /// Error of a condition that cannot be evaluated for a request.
 #[derive(Debug, thiserror::Error)]
 enum ConditionFailure {
-    #[error("cel evaluation error: expression '{0}' resulted in error: the result is no bool")]
+    #[error("cel evaluation error: expression '{0}' resulted in error: the result is not a bool")]
     NoBool(String),
     #[error("cel evaluation error: expression '{expression}' resulted in error: {source}")]
     Evaluation { expression: String, source: EvaluationError },
@@ -64,7 +64,7 @@ impl MatchConditions {
     /// Compiles conditions.
     ///
     /// # Errors
-    /// Fails if an expression has errors or is no condition; the error has its position in the list.
+    /// Fails if an expression has errors or is not a condition; the error has its position in the list.
     pub(super) fn new(expressions: &[String]) -> Result<Self, (usize, ConditionError)> {
         if expressions.is_empty() {
             return Ok(Self::default());

@@ -48,7 +48,7 @@ pub enum AuthorizationError {
     /// The main server cannot be asked.
     #[error("--authorization-kubeconfig: {0}")]
     MainServer(#[from] SettingsError),
-    /// A path of the flag is no path.
+    /// A path of the flag is not a path.
     #[error("--authorization-always-allow-paths: {0}")]
     OpenPath(#[from] OpenPathError),
 }

@@ -88,7 +88,7 @@ enum ReviewError {
     NoTurn(usize),
     #[error(transparent)]
     QueueFull(#[from] QueueFull),
-    #[error("the answer is no SubjectAccessReview: {0}")]
+    #[error("the answer is not a SubjectAccessReview: {0}")]
     Json(#[from] serde_json::Error),
     #[error("the answer has no status")]
     NoStatus,

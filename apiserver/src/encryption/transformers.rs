@@ -62,7 +62,7 @@ pub enum ProviderError {
     KmsEndpoint { version: String, name: String, source: EndpointError },
 }
 
-/// Error of a secret that is no key.
+/// Error of a secret that is not a key.
 #[derive(Debug, thiserror::Error)]
 pub enum SecretError {
     #[error(transparent)]

@@ -32,7 +32,7 @@ pub(super) fn request_object(call: &Call<'_>, object: &Object) {
     }
 }
 
-/// Records a patch, as it was sent. One that is no JSON (server-side apply is in YAML) is recorded as the JSON that it
+/// Records a patch, as it was sent. One that is not JSON (server-side apply is in YAML) is recorded as the JSON that it
 /// means, or else as text.
 pub(super) fn patch(call: &Call<'_>, patch: &Bytes, decode: impl FnOnce(&[u8]) -> Option<Value>) {
     let Some(record) = call.context.audit_at(AuditLevel::Request) else { return };

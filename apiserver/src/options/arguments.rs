@@ -60,7 +60,7 @@ struct Given {
 // === impl Given ===
 
 impl Given {
-    /// Returns an argument that is no flag of the server.
+    /// Returns an argument that is not a flag of the server.
     fn other(argument: OsString) -> Self {
         Self { arguments: vec![argument], ..Self::default() }
     }

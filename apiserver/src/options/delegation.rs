@@ -79,12 +79,12 @@ impl DelegationOptions {
         self.authorization_kubeconfig.as_deref().or(self.kubeconfig.as_deref())
     }
 
-    /// Hides the flags from the help of a program that is no extension server.
+    /// Hides the flags from the help of a program that is not an extension server.
     pub(super) fn hide(command: Command) -> Command {
         ARGUMENTS.iter().fold(command, |command, name| command.mut_arg(name, |argument| argument.hide(true)))
     }
 
-    /// Checks that none of the flags was given to a program that is no extension server.
+    /// Checks that none of the flags was given to a program that is not an extension server.
     ///
     /// # Errors
     /// Returns the reason for the first one that was.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use registry_core::go_duration;
 
-/// Error of a text that is no duration, or one that is negative or too long.
+/// Error of a text that is not a duration, or one that is negative or too long.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("\"{0}\" is not a valid duration: use one such as 300ms, 30s, 5m or 1h30m, of at most 2562047h")]
 pub struct DurationError(String);

@@ -49,7 +49,7 @@ pub enum ComponentReleaseError {
     /// The server does not have the component.
     #[error("component not registered: {0}; write {oldest}, or kube={oldest}", oldest = OLDEST_RELEASE)]
     Component(String),
-    /// It is no release.
+    /// It is not a release.
     #[error("{0}; write {oldest} to {newest}", oldest = OLDEST_RELEASE, newest = BINARY_RELEASE)]
     Release(#[from] ReleaseError),
 }

@@ -142,7 +142,7 @@ impl FeatureGates {
     /// Logs warnings for the features that keep their value although all of their stage are switched, and for alpha
     /// features that are enabled beside an emulated release.
     pub fn warn(&self) {
-        for switch in WHOLE_STAGES.iter().filter_map(|(name, _)| self.said(Gate::named(name)?)) {
+        for switch in WHOLE_STAGES.iter().filter_map(|(name, _)| self.switch_of(Gate::named(name)?)) {
             let kept = self.kept(switch);
             if !kept.is_empty() {
                 let (name, enabled, kept) = (switch.gate.name(), switch.enabled, kept.join(", "));
@@ -187,20 +187,20 @@ impl FeatureGates {
     /// Returns the state of a gate in the emulated release, and whether it is enabled.
     fn value(&self, gate: Gate) -> Option<(GateState, bool)> {
         let state = gate.state(self.releases.emulation)?;
-        let said = self.said(gate).or_else(|| {
-            let switch = FeatureSwitch { enabled: self.said_of_stage(gate, state)?.enabled, gate };
+        let own = self.switch_of(gate).or_else(|| {
+            let switch = FeatureSwitch { enabled: self.switch_of_stage(gate, state)?.enabled, gate };
             switch.check(self.releases).is_ok().then_some(switch)
         });
-        Some((state, said.map_or(state.default, |switch| switch.enabled)))
+        Some((state, own.map_or(state.default, |switch| switch.enabled)))
     }
 
     /// Returns the last switch of a gate itself.
-    fn said(&self, gate: Gate) -> Option<FeatureSwitch> {
+    fn switch_of(&self, gate: Gate) -> Option<FeatureSwitch> {
         self.of_gates.get(gate.name()).copied()
     }
 
     /// Returns the last switch of all gates of the stage that a gate is in.
-    fn said_of_stage(&self, gate: Gate, state: GateState) -> Option<FeatureSwitch> {
+    fn switch_of_stage(&self, gate: Gate, state: GateState) -> Option<FeatureSwitch> {
         if WHOLE_STAGES.iter().any(|(name, _)| *name == gate.name()) {
             return None;
         }
@@ -211,8 +211,8 @@ impl FeatureGates {
     fn kept(&self, all: FeatureSwitch) -> Vec<&'static str> {
         let is_kept = |(gate, state, enabled): &(Gate, GateState, bool)| {
             *enabled != all.enabled
-                && self.said(*gate).is_none()
-                && self.said_of_stage(*gate, *state) == Some(all)
+                && self.switch_of(*gate).is_none()
+                && self.switch_of_stage(*gate, *state) == Some(all)
         };
         self.all().filter(is_kept).map(|(gate, ..)| gate.name()).collect()
     }

@@ -42,10 +42,10 @@ pub enum ManifestError {
     /// It cannot be read.
     #[error("failed to read allow list manifest: {0}")]
     Unreadable(#[from] std::io::Error),
-    /// It is no YAML.
+    /// It is not YAML.
     #[error("failed to parse allow list manifest: {0}")]
     Undecodable(#[from] DecodeError),
-    /// An entry is no list of values.
+    /// An entry is not a list of values.
     #[error("failed to parse allow list manifest: the value of {0:?} is not text")]
     NoText(String),
     /// An entry names no metric and label.

@@ -125,7 +125,7 @@ pub enum OptionsError {
         /// The controllers.
         known: Vec<&'static str>,
     },
-    /// `--advertise-address` is no address of the range of Services.
+    /// `--advertise-address` is not an address of the range of Services.
     #[error("service IP family \"{primary}\" must match public address family \"{address}\"")]
     AddressFamily {
         /// The range.

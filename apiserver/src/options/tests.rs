@@ -119,8 +119,8 @@ fn contradictions_are_refused_by_name() {
 #[test]
 fn typing_errors_are_told_with_what_is_similar() {
     let arguments = ["harbor", "--secure-prot=1"].into_iter().map(OsString::from);
-    let told = Options::read(HARBOR, arguments).expect_err("an unknown flag").to_string();
-    assert!(told.contains("--secure-port"), "{told}");
+    let message = Options::read(HARBOR, arguments).expect_err("an unknown flag").to_string();
+    assert!(message.contains("--secure-port"), "{message}");
 }
 
 #[test]
@@ -181,18 +181,21 @@ fn a_file_that_cannot_be_read_is_refused_by_its_flag() {
         .filter(|flag| flag.get_value_names().is_some_and(|names| names.iter().any(|name| *name == "FILE")));
     for flag in files.filter_map(clap::Arg::get_long) {
         let arguments = ["harbor".to_owned(), format!("--{flag}=/nope/file")].map(OsString::from);
-        let told = Options::read(HARBOR, arguments).expect_err("no such file").to_string();
+        let message = Options::read(HARBOR, arguments).expect_err("no such file").to_string();
         // Flags that require another one report that first.
         let expected = format!("--{flag}: cannot read /nope/file: No such file");
         let others = ["required arguments", "is a flag of extension servers"];
         assert!(
-            told.contains(&expected) || others.iter().any(|other| told.contains(other)),
-            "{flag}: {told}"
+            message.contains(&expected) || others.iter().any(|other| message.contains(other)),
+            "{flag}: {message}"
         );
     }
     let arguments = ["harbor", "--token-auth-file=/nope/file"].map(OsString::from);
-    let told = Options::read(HARBOR, arguments).expect_err("no such file").to_string();
-    assert!(told.starts_with("error: --token-auth-file: cannot read /nope/file: No such file"), "{told}");
+    let message = Options::read(HARBOR, arguments).expect_err("no such file").to_string();
+    assert!(
+        message.starts_with("error: --token-auth-file: cannot read /nope/file: No such file"),
+        "{message}"
+    );
 }
 
 #[test]

@@ -143,7 +143,7 @@ impl Values {
         }
     }
 
-    /// Whether an empty value is refused, as it is no truth value, number or duration.
+    /// Whether an empty value is refused, as it is neither a truth value, nor a number, nor a duration.
     fn is_checked_when_empty(self) -> bool {
         match self {
             Self::Only(values) => self.is_bool() || values.iter().all(|value| value.parse::<u64>().is_ok()),

@@ -58,11 +58,11 @@ impl ControlPlane {
         }
         let answer = sender.send_request(request).await.map_err(|error| failed(&error))?;
         let status = answer.status();
-        let said = Limited::new(answer.into_body(), MAX_BYTES).collect().await;
+        let text = Limited::new(answer.into_body(), MAX_BYTES).collect().await;
         connection.abort();
-        let said = said.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said).into_owned();
-        if status == StatusCode::OK { Ok(said) } else { Err(Unhealthy(said)) }
+        let text = text.map(http_body_util::Collected::to_bytes).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text).into_owned();
+        if status == StatusCode::OK { Ok(text) } else { Err(Unhealthy(text)) }
     }
 }
 

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitCode, ExitStatus};
 use std::time::{Duration, Instant};
 
-use registry_core::registry::StorageMap;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio_util::sync::CancellationToken;
 
@@ -36,7 +35,6 @@ const SIGNAL_EXIT_CODE: u8 = 128;
 pub(super) fn run(
     options: Options,
     command: &TestCommand,
-    maps: &[&'static StorageMap],
     builder: ServerBuilder,
 ) -> Result<ExitCode, ServerError> {
     let mut options = options.for_command();
@@ -50,7 +48,7 @@ pub(super) fn run(
         options.locations.data_dir = Some(temporary_directory(&mut guard, &ending)?);
         options.locations.removes_data_dir = true;
     }
-    let status = runtime.block_on(serve(options, &command.command, maps, builder, &ending, &mut guard));
+    let status = runtime.block_on(serve(options, &command.command, builder, &ending, &mut guard));
     runtime.shutdown_background();
     ending.remove_leftovers();
     guard.dismiss();
@@ -70,7 +68,6 @@ fn temporary_directory(guard: &mut Guard, ending: &Ending) -> Result<PathBuf, Se
 async fn serve(
     options: Options,
     command: &[OsString],
-    maps: &[&'static StorageMap],
     builder: ServerBuilder,
     ending: &Ending,
     guard: &mut Guard,
@@ -83,7 +80,6 @@ async fn serve(
     let stopping = CancellationToken::new();
     let given_kubeconfig = options.locations.write_kubeconfig.clone();
     let builder = builder.options(options).shutdown(stopping.clone());
-    let builder = maps.iter().fold(builder, |builder, map| builder.storage_map(map));
     let server = Box::pin(builder.build()).await?;
     let kubeconfig = given_kubeconfig.unwrap_or_else(|| server.kubeconfig_path());
     let readiness = server.readiness();

@@ -70,6 +70,11 @@ impl ServerBuilder {
         self
     }
 
+    /// Adds maps whose resources are served.
+    pub(crate) fn storage_maps(self, maps: &[&'static StorageMap]) -> Self {
+        maps.iter().fold(self, |builder, map| builder.storage_map(map))
+    }
+
     /// Excludes Kubernetes' built-in resources, which are served by default.
     pub fn without_builtin_resources(mut self) -> Self {
         self.without_builtin_resources = true;

@@ -227,16 +227,19 @@ mod tests {
         let set_mode =
             |mode| std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(mode)).unwrap();
         set_mode(0o500);
-        let told = advice(ErrorKind::PermissionDenied);
-        assert!(told.starts_with("its mode is 500: run `chmod u+rwx "), "{told}");
+        let message = advice(ErrorKind::PermissionDenied);
+        assert!(message.starts_with("its mode is 500: run `chmod u+rwx "), "{message}");
         set_mode(0o700);
     }
 
     #[tokio::test]
     async fn a_directory_that_cannot_be_created_is_told_with_its_parent() {
         for (path, parent) in [("/proc/x", "/proc"), ("/proc/x/y", "/proc"), ("/dev/null/x", "/dev/null")] {
-            let told = DataDirectory::acquire(Path::new(path)).await.expect_err(path).to_string();
-            assert!(told.contains(&format!("nothing can be created in {parent}: name another")), "{told}");
+            let message = DataDirectory::acquire(Path::new(path)).await.expect_err(path).to_string();
+            assert!(
+                message.contains(&format!("nothing can be created in {parent}: name another")),
+                "{message}"
+            );
         }
     }
 }

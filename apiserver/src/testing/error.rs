@@ -19,7 +19,7 @@ pub enum CallError {
     /// The answer broke off.
     #[error(transparent)]
     Answer(#[from] AnswerError),
-    /// The answer is no success.
+    /// The answer is not success.
     #[error("{status}: {body}")]
     Refused {
         /// The status.
@@ -27,7 +27,7 @@ pub enum CallError {
         /// The text.
         body: String,
     },
-    /// The answer is no JSON.
+    /// The answer is not JSON.
     #[error("{source}: {status}: {body}")]
     Json {
         /// The status.
@@ -37,7 +37,7 @@ pub enum CallError {
         /// The mistake.
         source: serde_json::Error,
     },
-    /// An event of a watch is no JSON.
+    /// An event of a watch is not JSON.
     #[error(transparent)]
     Event(#[from] serde_json::Error),
     /// An object does not become as expected.

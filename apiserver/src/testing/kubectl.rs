@@ -98,7 +98,7 @@ impl Kubectl {
         let finished = tokio::task::spawn_blocking(move || {
             let mut process = command.stdin(Stdio::piped()).spawn()?;
             if let Some(mut stdin) = process.stdin.take() {
-                // kubectl may close its input early, which is no error.
+                // kubectl may close its input early, which is not an error.
                 let _ = stdin.write_all(input.as_bytes());
             }
             process.wait_with_output()

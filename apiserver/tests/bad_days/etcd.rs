@@ -38,13 +38,13 @@ async fn write_elsewhere(etcd: &Etcd, name: &str) {
 }
 
 /// Fails unless the failure is reported as such: 5xx, a reason, and a message.
-fn assert_told<T: std::fmt::Debug>(what: &str, answer: Result<T, kube::Error>) {
+fn assert_reported<T: std::fmt::Debug>(operation: &str, answer: Result<T, kube::Error>) {
     match answer {
         Err(kube::Error::Api(status)) => {
-            assert!((500..=504).contains(&status.code), "{what}: {status:?}");
-            assert!(!status.reason.is_empty() && !status.message.is_empty(), "{what}: {status:?}");
+            assert!((500..=504).contains(&status.code), "{operation}: {status:?}");
+            assert!(!status.reason.is_empty() && !status.message.is_empty(), "{operation}: {status:?}");
         }
-        other => panic!("{what}: {other:?}"),
+        other => panic!("{operation}: {other:?}"),
     }
 }
 
@@ -91,12 +91,12 @@ async fn a_partition_is_told_and_got_over() {
             maps.patch("a", &patch_params, &patch),
             maps.delete("a", &delete),
         );
-        assert_told("get", got);
-        assert_told("list", listed);
-        assert_told("list, without a cache", uncached);
-        assert_told("create", created);
-        assert_told("patch", patched);
-        assert_told("delete", deleted);
+        assert_reported("get", got);
+        assert_reported("list", listed);
+        assert_reported("list, without a cache", uncached);
+        assert_reported("create", created);
+        assert_reported("patch", patched);
+        assert_reported("delete", deleted);
         assert!(begun.elapsed() < REQUEST_TIMEOUT * 10, "told after {:?}", begun.elapsed());
         // Cached objects are still served.
         let at_hand = ListParams::default().match_any();
@@ -124,7 +124,7 @@ async fn etcd_is_killed_under_watchers_and_writers_and_comes_back() {
     for _ in 0..2 {
         tokio::time::sleep(Duration::from_millis(300)).await;
         etcd.kill();
-        assert_told("get", maps.get("a").await);
+        assert_reported("get", maps.get("a").await);
         let refused = maps.create(&PostParams::default(), &config_map("refused", "1")).await.unwrap_err();
         let kube::Error::Api(status) = refused else { panic!("{refused}") };
         let causes = status.details.unwrap().causes;

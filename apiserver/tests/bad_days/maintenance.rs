@@ -90,8 +90,8 @@ async fn a_chain_of_backups_is_restored_to_each_of_its_states() {
     changed.data = config_map("changed", "2").data;
     maps.replace("changed", &PostParams::default(), &changed).await.unwrap();
     maps.delete("removed", &DeleteParams::default()).await.unwrap();
-    let said = succeeds(&directory, &["backup", "--since", &sunday, &monday]);
-    assert!(said.contains("monday: ") && said.contains(" new records of "), "{said}");
+    let output = succeeds(&directory, &["backup", "--since", &sunday, &monday]);
+    assert!(output.contains("monday: ") && output.contains(" new records of "), "{output}");
     create("late").await;
     let listed = maps.list(&ListParams::default()).await.unwrap();
     process.kill();
@@ -99,12 +99,12 @@ async fn a_chain_of_backups_is_restored_to_each_of_its_states() {
     let sizes: Vec<u64> = [&sunday, &monday].map(|file| Path::new(file).metadata().unwrap().len()).into();
     assert!(sizes[1] < sizes[0] / 2, "{sizes:?}");
 
-    let said = fails(&path("restored"), &["restore", &sunday, &tuesday]);
-    assert!(said.contains("does not follow") && said.contains("the backup \"monday\""), "{said}");
+    let output = fails(&path("restored"), &["restore", &sunday, &tuesday]);
+    assert!(output.contains("does not follow") && output.contains("the backup \"monday\""), "{output}");
     assert!(!path("restored").exists());
     succeeds(&path("two"), &["restore", &sunday, &monday]);
-    let said = succeeds(&path("three"), &["restore", &sunday, &monday, &tuesday]);
-    assert!(said.contains("tuesday: ") && said.contains("pki: 13 files of keys"), "{said}");
+    let output = succeeds(&path("three"), &["restore", &sunday, &monday, &tuesday]);
+    assert!(output.contains("tuesday: ") && output.contains("pki: 13 files of keys"), "{output}");
     let process = Process::start(&path("two"));
     let two = process.config_maps().await;
     assert_eq!(two.get("changed").await.unwrap().data, changed.data);
@@ -118,8 +118,8 @@ async fn a_chain_of_backups_is_restored_to_each_of_its_states() {
     let mut etcd = Command::new(env!("CARGO_BIN_EXE_apiserver"));
     let refused =
         etcd.args(["--etcd-servers=http://127.0.0.1:1", "storage", "backup", &sunday]).output().unwrap();
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert!(!refused.status.success() && said.contains("etcdctl snapshot save"), "{said}");
+    let output = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && output.contains("etcdctl snapshot save"), "{output}");
 }
 
 async fn lists(kubeconfig: &Path) -> bool {
@@ -130,8 +130,8 @@ async fn lists(kubeconfig: &Path) -> bool {
 
 /// Restores a backup into the directory, and returns what is said about the keys.
 fn restored(directory: &Path, file: &str) -> String {
-    let said = succeeds(directory, &["restore", file]);
-    said.lines().nth(2).unwrap().to_owned()
+    let output = succeeds(directory, &["restore", file]);
+    output.lines().nth(2).unwrap().to_owned()
 }
 
 /// The watch of a client that knows a revision after the backup ends with 410, and its cache gets the state of the backup.
@@ -160,9 +160,9 @@ async fn clients_list_again_after_a_restore() {
     let port = process.port();
     process.kill();
 
-    let said = succeeds(&path("restored"), &["restore", &file]);
-    let revisions: Vec<u64> = said.lines().filter_map(revision).collect();
-    assert_eq!(revisions[1], revisions[0] + 1_000_000_000, "{said}");
+    let output = succeeds(&path("restored"), &["restore", &file]);
+    let revisions: Vec<u64> = output.lines().filter_map(revision).collect();
+    assert_eq!(revisions[1], revisions[0] + 1_000_000_000, "{output}");
     let process = Process::start_with(&path("restored"), &[&format!("--secure-port={port}")]);
     process.ready("restored").await;
     assert_eq!(watched(&maps, &known).await, Some(410));
@@ -187,13 +187,13 @@ async fn a_restored_server_accepts_the_kubeconfigs_and_tokens_of_the_saved_one()
     process.ready("first").await;
     let old = std::fs::read_to_string(process.kubeconfig()).unwrap();
     process.kill();
-    let said = succeeds(&directory, &["backup", &file]);
-    assert!(said.contains("pki: 13 files of keys and certificates"), "{said}");
+    let output = succeeds(&directory, &["backup", &file]);
+    assert!(output.contains("pki: 13 files of keys and certificates"), "{output}");
     assert_eq!(Path::new(&file).metadata().unwrap().permissions().mode() & 0o777, 0o600);
 
     let elsewhere = path("elsewhere");
-    let said = restored(&elsewhere, &file);
-    assert!(said.ends_with("pki: 13 files of keys and certificates"), "{said}");
+    let output = restored(&elsewhere, &file);
+    assert!(output.ends_with("pki: 13 files of keys and certificates"), "{output}");
     let keys = |directory: &Path| {
         let mut files = Vec::new();
         for name in crate::start::names(&directory.join("pki")) {
@@ -220,10 +220,10 @@ async fn a_restored_server_accepts_the_kubeconfigs_and_tokens_of_the_saved_one()
     Process::start(&other).kill();
     std::fs::rename(other.join("storage"), other.join("storage.old")).unwrap();
     let before = keys(&other);
-    let said = restored(&other, &file);
+    let output = restored(&other, &file);
     assert!(
-        said.contains("kept as it is; the keys and certificates of the backup were not restored"),
-        "{said}"
+        output.contains("kept as it is; the keys and certificates of the backup were not restored"),
+        "{output}"
     );
     assert_eq!(keys(&other), before);
 
@@ -232,12 +232,12 @@ async fn a_restored_server_accepts_the_kubeconfigs_and_tokens_of_the_saved_one()
         if flag.is_none() {
             std::fs::rename(directory.join("pki"), path("pki")).unwrap();
         }
-        let said = succeeds(&directory, &[&["backup", &file[..]], flag.as_slice()].concat());
-        assert!(said.contains("pki: 0 files"), "{said}");
+        let output = succeeds(&directory, &[&["backup", &file[..]], flag.as_slice()].concat());
+        assert!(output.contains("pki: 0 files"), "{output}");
         assert!(!std::fs::read(&file).unwrap().windows(11).any(|bytes| bytes == b"PRIVATE KEY"));
         let without = path(&format!("without-{name}"));
-        let said = restored(&without, &file);
-        assert!(said.contains("the backup has no keys") && said.contains("will be refused"), "{said}");
+        let output = restored(&without, &file);
+        assert!(output.contains("the backup has no keys") && output.contains("will be refused"), "{output}");
         assert!(!without.join("pki").exists());
     }
 }
@@ -256,8 +256,11 @@ async fn damage_of_the_keys_in_a_backup_is_refused() {
     let start = whole.windows(8).position(|bytes| bytes == b"ORLOPFL1").unwrap();
     let refused = |bytes: &[u8], place: &str| {
         std::fs::write(&file, bytes).unwrap();
-        let said = fails(&path("restored"), &["restore", &file]);
-        assert!(said.contains("damaged") || said.contains("not a key or certificate"), "{place}: {said}");
+        let output = fails(&path("restored"), &["restore", &file]);
+        assert!(
+            output.contains("damaged") || output.contains("not a key or certificate"),
+            "{place}: {output}"
+        );
         assert!(!path("restored").exists(), "{place}");
     };
     for at in [start + 1, start + 7, start + 9, start + 200, whole.len() - 1] {

@@ -19,7 +19,7 @@ use crate::{config_map, converge, reflect, watched};
 struct Migration {
     child: Child,
     lines: BufReader<std::process::ChildStderr>,
-    told: String,
+    output: String,
 }
 
 // === impl Migration ===
@@ -31,18 +31,18 @@ impl Migration {
         command.args(["storage", "migrate", "--follow"]).args(stores).args(flags);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let lines = BufReader::new(child.stderr.take().unwrap());
-        Self { child, lines, told: String::new() }
+        Self { child, lines, output: String::new() }
     }
 
     fn caught_up(&mut self) {
-        while !self.told.contains("caught up") {
-            let length = self.told.len();
-            assert_ne!(self.lines.read_line(&mut self.told).unwrap(), 0, "it has ended: {}", self.told);
-            assert!(self.told.len() > length);
+        while !self.output.contains("caught up") {
+            let length = self.output.len();
+            assert_ne!(self.lines.read_line(&mut self.output).unwrap(), 0, "it has ended: {}", self.output);
+            assert!(self.output.len() > length);
         }
         let signal = format!("kill -USR1 {}", self.child.id());
-        while !self.told.contains(&signal) {
-            assert_ne!(self.lines.read_line(&mut self.told).unwrap(), 0, "it has ended: {}", self.told);
+        while !self.output.contains(&signal) {
+            assert_ne!(self.lines.read_line(&mut self.output).unwrap(), 0, "it has ended: {}", self.output);
         }
     }
 
@@ -50,16 +50,16 @@ impl Migration {
     fn end(mut self) -> (bool, String) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-USR1", &id]).status().unwrap().success());
-        std::io::Read::read_to_string(&mut self.lines, &mut self.told).unwrap();
+        std::io::Read::read_to_string(&mut self.lines, &mut self.output).unwrap();
         let mut stdout = self.child.stdout.take().unwrap();
-        std::io::Read::read_to_string(&mut stdout, &mut self.told).unwrap();
-        (self.child.wait().unwrap().success(), std::mem::take(&mut self.told))
+        std::io::Read::read_to_string(&mut stdout, &mut self.output).unwrap();
+        (self.child.wait().unwrap().success(), std::mem::take(&mut self.output))
     }
 
     /// Waits for the end of a command that was not asked to end.
     fn wait(mut self) -> (bool, String) {
-        std::io::Read::read_to_string(&mut self.lines, &mut self.told).unwrap();
-        (self.child.wait().unwrap().success(), std::mem::take(&mut self.told))
+        std::io::Read::read_to_string(&mut self.lines, &mut self.output).unwrap();
+        (self.child.wait().unwrap().success(), std::mem::take(&mut self.output))
     }
 }
 
@@ -133,11 +133,11 @@ async fn a_store_moves_under_writes_and_clients_go_on() {
 
         let stopped = Instant::now();
         process.kill();
-        let (succeeded, told) = tokio::task::block_in_place(|| migration.end());
-        assert!(succeeded && told.contains("read back\nstart the new servers with --"), "{told}");
+        let (succeeded, output) = tokio::task::block_in_place(|| migration.end());
+        assert!(succeeded && output.contains("read back\nstart the new servers with --"), "{output}");
         process = serve_in(&directory, home.path(), etcd, Some(port));
         process.ready("moved").await;
-        println!("not served for {:?}: {told}", stopped.elapsed());
+        println!("not served for {:?}: {output}", stopped.elapsed());
 
         let version = known.metadata.resource_version.unwrap();
         let next = config_map(&format!("after{}", all.len()), "1");
@@ -193,13 +193,13 @@ async fn an_embedded_store_moves_into_an_etcd_although_move_and_server_are_kille
     let etcd = Etcd::start().await.unwrap();
     let url = etcd.options().endpoints[0].clone();
     let (from, to) = (format!("embedded:{}", home.path().join("data").display()), format!("etcd={url}"));
-    let said = refused(&from, &to);
-    assert!(said.contains("there is no store"), "{said}");
+    let output = refused(&from, &to);
+    assert!(output.contains("there is no store"), "{output}");
     let process = serve(home.path(), None, None);
     process.ready("first").await;
     process.kill();
-    let said = refused(&from, &to);
-    assert!(said.contains("leave --follow out"), "{said}");
+    let output = refused(&from, &to);
+    assert!(output.contains("leave --follow out"), "{output}");
 
     let process = serve(home.path(), None, None);
     let mut migration = Migration::start(&from, &to, &[]);
@@ -219,20 +219,20 @@ async fn an_embedded_store_moves_into_an_etcd_although_move_and_server_are_kille
 
 /// Goes on with a move that was killed, and stops the server meanwhile.
 async fn resumes(process: Process, from: &str, to: &str) {
-    let said = refused(from, to);
-    assert!(said.contains("--resume"), "{said}");
+    let output = refused(from, to);
+    assert!(output.contains("--resume"), "{output}");
     let mut migration = Migration::start(from, to, &["--resume"]);
     tokio::task::block_in_place(|| migration.caught_up());
     let maps = process.config_maps().await;
     maps.create(&PostParams::default(), &config_map("meanwhile", "1")).await.unwrap();
     process.kill();
-    let (succeeded, told) = tokio::task::block_in_place(|| migration.end());
-    assert!(succeeded, "{told}");
+    let (succeeded, output) = tokio::task::block_in_place(|| migration.end());
+    assert!(succeeded, "{output}");
 }
 
 /// Returns the error of a move that does not begin.
 fn refused(from: &str, to: &str) -> String {
-    let (succeeded, told) = tokio::task::block_in_place(|| Migration::start(from, to, &[]).wait());
-    assert!(!succeeded, "{told}");
-    told
+    let (succeeded, output) = tokio::task::block_in_place(|| Migration::start(from, to, &[]).wait());
+    assert!(!succeeded, "{output}");
+    output
 }

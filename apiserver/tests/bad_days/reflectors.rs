@@ -116,7 +116,7 @@ fn sees(number: usize, name: &str) -> bool {
     number.is_multiple_of(50) || number % GROUPS == group(name)
 }
 
-async fn wait(reflectors: &[Arc<Mutex<Observed>>], what: &str, is_done: impl Fn(&Observed, usize) -> bool) {
+async fn wait(reflectors: &[Arc<Mutex<Observed>>], state: &str, is_done: impl Fn(&Observed, usize) -> bool) {
     let begun = Instant::now();
     loop {
         let waiting = reflectors.iter().enumerate();
@@ -126,7 +126,7 @@ async fn wait(reflectors: &[Arc<Mutex<Observed>>], what: &str, is_done: impl Fn(
         let observed = observed.lock();
         assert!(
             begun.elapsed() < PATIENCE,
-            "{what}: {} do not; number {number} has {:?}, and {:?}",
+            "{state}: {} do not; number {number} has {:?}, and {:?}",
             waiting.len(),
             observed.known,
             observed.faults
@@ -260,9 +260,9 @@ impl Observed {
         self.newest = version;
     }
 
-    fn check(&mut self, holds: bool, name: &str, what: &str) {
+    fn check(&mut self, holds: bool, name: &str, state: &str) {
         if !holds {
-            self.faults.push(format!("{name} {what}"));
+            self.faults.push(format!("{name} {state}"));
         }
     }
 }

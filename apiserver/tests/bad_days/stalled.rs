@@ -50,9 +50,9 @@ async fn clients_that_stand_still_cost_bounded_memory_and_learn_that_they_fell_o
     write(&maps, 1).await;
     let growth = process.resident_bytes().saturating_sub(before);
     assert!(growth < MAX_GROWTH_BYTES, "{CLIENTS} clients that stand still cost {} MiB", growth >> 20);
-    let told = read_to_end(clients.pop().unwrap()).await;
-    assert!(told.contains(r#""type":"MODIFIED""#), "what was on its way arrives");
-    let last = told.rsplit(r#"{"type":"#).next().unwrap();
+    let output = read_to_end(clients.pop().unwrap()).await;
+    assert!(output.contains(r#""type":"MODIFIED""#), "what was on its way arrives");
+    let last = output.rsplit(r#"{"type":"#).next().unwrap();
     assert!(last.starts_with(r#""ERROR""#) && last.contains(r#""code":410"#), "{last}");
 }
 
@@ -97,11 +97,11 @@ async fn watch(process: &Process, revision: Revision) -> TlsStream<TcpStream> {
 /// Returns everything up to the last chunk of the response.
 async fn read_to_end(mut stream: TlsStream<TcpStream>) -> String {
     let begun = Instant::now();
-    let mut told = Vec::new();
-    while !told.ends_with(b"0\r\n\r\n") {
+    let mut output = Vec::new();
+    while !output.ends_with(b"0\r\n\r\n") {
         assert!(begun.elapsed() < PATIENCE, "the watch does not end");
-        let read = tokio::time::timeout(Duration::from_secs(20), stream.read_buf(&mut told)).await;
+        let read = tokio::time::timeout(Duration::from_secs(20), stream.read_buf(&mut output)).await;
         assert_ne!(read.expect("something comes").unwrap(), 0, "the answer breaks off");
     }
-    String::from_utf8(told).unwrap()
+    String::from_utf8(output).unwrap()
 }

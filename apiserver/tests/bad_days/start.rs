@@ -197,8 +197,8 @@ async fn an_etcd_that_stays_away_ends_the_start() {
     }
     for (address, server) in &mut servers {
         let logged = server.fails().await;
-        let said = logged.matches("etcd does not answer, asking again").count();
-        assert!((1..=3).contains(&said), "once, and then seldom: {logged}");
+        let output = logged.matches("etcd does not answer, asking again").count();
+        assert!((1..=3).contains(&output), "once, and then seldom: {logged}");
         assert!(logged.contains(&format!("etcd does not answer at http://{address}: ")), "{logged}");
         assert!(logged.contains("start etcd, or correct --etcd-servers"), "{logged}");
         assert!(!logged.contains("made certificates"), "{logged}");

@@ -70,8 +70,8 @@ async fn kubectl_makes_objects_by_itself() {
     let image = "get deployment web -o jsonpath={.spec.replicas},{.spec.template.spec.containers[0].image}";
     assert_eq!(kubectl.run(image).await, "2,nginx:2");
     assert_eq!(kubectl.run("get configmap c -o jsonpath={.data.a}").await, "b");
-    let told = kubectl.run("describe deployment web").await;
-    assert!(told.contains("nginx:2") && told.contains("A:  "), "{told}");
+    let output = kubectl.run("describe deployment web").await;
+    assert!(output.contains("nginx:2") && output.contains("A:  "), "{output}");
     assert!(kubectl.run("get pods -l app=one").await.contains("Pending"));
     server.stop().await;
 }

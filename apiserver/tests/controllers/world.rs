@@ -106,10 +106,10 @@ impl World {
     }
 
     /// Waits until something is true.
-    pub(crate) async fn until(&self, what: &str, is_true: impl AsyncFn() -> bool) {
+    pub(crate) async fn until(&self, state: &str, is_true: impl AsyncFn() -> bool) {
         let began = Instant::now();
         while !is_true().await {
-            assert!(began.elapsed() < PATIENCE, "in vain: {what}");
+            assert!(began.elapsed() < PATIENCE, "in vain: {state}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }

@@ -83,7 +83,10 @@ fn every_command_that_a_manual_page_names_has_a_page() {
 fn a_manual_page_of_an_unknown_command_is_refused() {
     for command in [&["man-page", "zork"][..], &["man-page", "storage", "zork"], &["man-page", ""]] {
         let output = Command::new(env!("CARGO_BIN_EXE_apiserver")).args(command).output().unwrap();
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success() && told.contains("there is no command '"), "{command:?}: {told}");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && message.contains("there is no command '"),
+            "{command:?}: {message}"
+        );
     }
 }

@@ -41,8 +41,8 @@ async fn the_plug_in_of_kubectl_shows_what_the_server_does() {
         tokio::task::spawn_blocking(move || command.output().unwrap())
     };
     let shown = run(&["top"]).await.unwrap();
-    let told = String::from_utf8_lossy(&shown.stderr).into_owned();
-    assert!(shown.status.success(), "{told}");
+    let output = String::from_utf8_lossy(&shown.stderr).into_owned();
+    assert!(shown.status.success(), "{output}");
     let shown = String::from_utf8(shown.stdout).unwrap();
     let line = |name: &str| {
         let mut lines = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
@@ -87,13 +87,13 @@ fn the_program_has_the_flags_of_all_files() {
     all.extend(MANIFESTS.map(|path| (path, container_arguments(path))));
     for (path, flags) in all {
         assert!(!flags.is_empty(), "{path} has no flags");
-        let (status, told) = version_behind(&flags);
-        assert!(status, "{path}: {told}");
+        let (status, output) = version_behind(&flags);
+        assert!(status, "{path}: {output}");
     }
-    let (status, told) = version_behind(&["--no-such-flag=1".to_owned()]);
+    let (status, output) = version_behind(&["--no-such-flag=1".to_owned()]);
     assert!(
-        !status && told.contains("--no-such-flag"),
-        "unknown flags are refused before the version: {told}"
+        !status && output.contains("--no-such-flag"),
+        "unknown flags are refused before the version: {output}"
     );
 }
 

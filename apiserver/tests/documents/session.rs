@@ -120,9 +120,13 @@ impl Session {
         command.env_remove("KUBECONFIG").env("PATH", path).env("HOME", self.home.path().join("work"));
         command.env("KUBECACHEDIR", self.home.path().join("cache")).env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
         let finished = command.output().unwrap();
-        let told = String::from_utf8_lossy(&finished.stderr);
+        let output = String::from_utf8_lossy(&finished.stderr);
         let results = steps.iter().enumerate().map(|(number, step)| {
-            assert!(outputs.join(format!("{number}.end")).exists(), "`{}` did not end: {told}", step.command);
+            assert!(
+                outputs.join(format!("{number}.end")).exists(),
+                "`{}` did not end: {output}",
+                step.command
+            );
             let output = std::fs::read(outputs.join(format!("{number}"))).unwrap();
             self.with_named_ports(&String::from_utf8_lossy(&output))
         });

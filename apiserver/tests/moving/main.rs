@@ -101,8 +101,8 @@ async fn a_servers_store_moves_to_etcd_and_to_another_directory() {
     let etcd = Etcd::start().await.unwrap();
     let url = etcd.options().endpoints[0].clone();
     let to = format!("--to=etcd={url}");
-    let said = succeeds(&["storage", "migrate", &from, &to]);
-    assert!(said.starts_with(&url) && said.contains("read back"), "{said}");
+    let output = succeeds(&["storage", "migrate", &from, &to]);
+    assert!(output.starts_with(&url) && output.contains("read back"), "{output}");
     let there = format!("--from=etcd={url}");
     assert!(succeeds(&["storage", "check", &there]).contains("values decoded"));
     drop(Server::start(&path("over-etcd"), &[&format!("--etcd-servers={url}")]));
@@ -116,7 +116,7 @@ async fn a_servers_store_moves_to_etcd_and_to_another_directory() {
     assert!(refused.contains("choose a new directory, or move this one away first"), "{refused}");
     drop(Server::start(&path("again"), &[]));
     let backup = fails(&["storage", "import", &format!("{to}2"), &text(&path("data.log"))]);
-    assert!(backup.contains("is no export of a store"), "{backup}");
+    assert!(backup.contains("is not an export of a store"), "{backup}");
     let missing = fails(&["storage", "export", "--from=embedded:/nonexistent", &file]);
     assert!(missing.contains("there is no store"), "{missing}");
 }
@@ -287,11 +287,11 @@ fn a_full_disk_is_said_and_leaves_no_store() {
     };
     let small = text(&path("small"));
     let to = format!("--to=embedded:{}", path("to").display());
-    let said = limited(&["storage", "import", &to, &file]);
-    assert!(said.contains("large") || said.contains("disk") || said.contains("space"), "{said}");
+    let output = limited(&["storage", "import", &to, &file]);
+    assert!(output.contains("large") || output.contains("disk") || output.contains("space"), "{output}");
     assert!(!path("to/storage/log").exists());
     succeeds(&["storage", "import", &to, &file]);
-    let said = limited(&["storage", "migrate", &from, &format!("{to}2")]);
-    assert!(!said.is_empty() && !path("to2/storage/log").exists());
+    let output = limited(&["storage", "migrate", &from, &format!("{to}2")]);
+    assert!(!output.is_empty() && !path("to2/storage/log").exists());
     assert!(!Path::new(&small).exists());
 }

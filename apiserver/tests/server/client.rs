@@ -45,7 +45,7 @@ pub struct Answer {
 /// The header of the administrator.
 pub const ADMIN: (&str, &str) = ("authorization", "Bearer admin-token");
 
-/// Returns a request with these headers and this JSON. Null is no body, and a patch is merged unless a header says otherwise.
+/// Returns a request with these headers and this JSON. Null is not a body, and a patch is merged unless a header says otherwise.
 pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &Value) -> Request<Full<Bytes>> {
     let media_type = if method == "PATCH" { "application/merge-patch+json" } else { "application/json" };
     let own = headers.iter().any(|(name, _)| *name == "content-type");

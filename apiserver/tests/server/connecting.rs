@@ -85,14 +85,14 @@ async fn logs_come_from_the_kubelet() {
 #[tokio::test]
 async fn requests_are_passed_on_to_pods_services_and_nodes() {
     let (server, mut admin) = server_with_peers().await;
-    let told = admin.ask("POST", &format!("{POD}/proxy/a%2Fb/c?x=1"), &json!({"k": 1})).await;
-    assert_eq!((told.status, told.headers["x-peer"].to_str().unwrap()), (200, "yes"));
-    assert!(!told.headers.contains_key("access-control-allow-origin"));
-    let told = told.json();
-    assert_eq!((&told["method"], &told["target"]), (&json!("POST"), &json!("/a%2Fb/c?x=1")));
-    assert_eq!((&told["body"], &told["own"]), (&json!("{\"k\":1}"), &json!("mine")));
-    assert_eq!((&told["authorization"], &told["impersonate"]), (&json!(""), &json!("")));
-    assert_eq!(told["forwarded"], format!("{POD}/proxy/a%2Fb/c"));
+    let echoed = admin.ask("POST", &format!("{POD}/proxy/a%2Fb/c?x=1"), &json!({"k": 1})).await;
+    assert_eq!((echoed.status, echoed.headers["x-peer"].to_str().unwrap()), (200, "yes"));
+    assert!(!echoed.headers.contains_key("access-control-allow-origin"));
+    let echoed = echoed.json();
+    assert_eq!((&echoed["method"], &echoed["target"]), (&json!("POST"), &json!("/a%2Fb/c?x=1")));
+    assert_eq!((&echoed["body"], &echoed["own"]), (&json!("{\"k\":1}"), &json!("mine")));
+    assert_eq!((&echoed["authorization"], &echoed["impersonate"]), (&json!(""), &json!("")));
+    assert_eq!(echoed["forwarded"], format!("{POD}/proxy/a%2Fb/c"));
 
     // The client follows redirects, through the proxy again.
     let away = admin.get(&format!("{POD}/proxy/away")).await;
@@ -138,9 +138,9 @@ async fn requests_are_passed_on_to_pods_services_and_nodes() {
 async fn proxied_bodies_have_no_limit() {
     let (server, mut admin) = server_with_peers().await;
     let body = Value::from("x".repeat(4 << 20));
-    let told = admin.ask("POST", &format!("{POD}/proxy/upload"), &body).await;
-    assert_eq!(told.status, 200);
-    assert_eq!(told.json()["body"].as_str().unwrap().len(), body.to_string().len());
+    let echoed = admin.ask("POST", &format!("{POD}/proxy/upload"), &body).await;
+    assert_eq!(echoed.status, 200);
+    assert_eq!(echoed.json()["body"].as_str().unwrap().len(), body.to_string().len());
     let stored = admin.ask("POST", "/api/v1/namespaces/default/configmaps", &body).await;
     assert_eq!(stored.status, 413, "other bodies have one");
     server.stop().await;
@@ -167,9 +167,9 @@ async fn streams_are_upgraded_and_passed_on_as_bytes() {
     assert_eq!(answer.headers()["x-stream-protocol-version"], "v4.channel.k8s.io");
     let mut stream = TokioIo::new(hyper::upgrade::on(&mut answer).await.unwrap());
     let hello = "hello from /exec/default/web/c?output=1&command=ls&command=-l\n";
-    let mut told = vec![0; hello.len()];
-    stream.read_exact(&mut told).await.unwrap();
-    assert_eq!(String::from_utf8_lossy(&told), hello);
+    let mut greeting = vec![0; hello.len()];
+    stream.read_exact(&mut greeting).await.unwrap();
+    assert_eq!(String::from_utf8_lossy(&greeting), hello);
     stream.write_all(b"shout").await.unwrap();
     let mut shouted = [0; 5];
     stream.read_exact(&mut shouted).await.unwrap();

@@ -39,7 +39,7 @@ async fn get(server: &TestServer, path: &str) -> Result<Value, CallError> {
     server.call("GET", path, &Value::Null).await
 }
 
-/// Returns the text of a health check, which is no JSON.
+/// Returns the text of a health check, which is not JSON.
 async fn checks(server: &TestServer, path: &str) -> String {
     get(server, path).await.unwrap_err().to_string()
 }

@@ -75,7 +75,7 @@ async fn create_schema(server: &TestServer) -> Value {
 }
 
 /// Waits until a page shows what it should.
-async fn until(server: &TestServer, path: &str, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+async fn until(server: &TestServer, path: &str, state: &str, is_so: impl Fn(&str) -> bool) -> String {
     let mut shown = String::new();
     for _ in 0..300 {
         shown = read(server, path).await.text();
@@ -84,7 +84,7 @@ async fn until(server: &TestServer, path: &str, what: &str, is_so: impl Fn(&str)
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("never: {what}\n{shown}");
+    panic!("never: {state}\n{shown}");
 }
 
 /// Waits until requests of the tenants belong to their level.

@@ -56,6 +56,7 @@ mod refused_bodies;
 mod retired_versions;
 mod rights;
 mod rule_metrics;
+mod running_servers;
 mod selectable_fields;
 mod servers;
 mod service_accounts;
@@ -115,8 +116,8 @@ async fn only_the_right_credentials_come_in() {
     ] {
         let answer = connection.get(path, token).await;
         assert_eq!(answer.status, status, "{path}");
-        let told = answer.json()["message"].as_str().unwrap().to_owned();
-        assert!(told.starts_with(message), "{told}");
+        let found = answer.json()["message"].as_str().unwrap().to_owned();
+        assert!(found.starts_with(message), "{found}");
     }
     let admin = connection.get("/api/v1/nodes/n", Some(server.admin_token())).await;
     assert_ne!(admin.status, 403);

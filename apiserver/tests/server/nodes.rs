@@ -140,7 +140,7 @@ async fn a_node_touches_only_what_is_its_own() {
     )
     .await;
 
-    // A user in the group without the name of a node is no node.
+    // A user in the group without the name of a node is not a node.
     let mut stranger = connect_as(&server, "stranger", "system:nodes").await;
     expect(&mut stranger, 403, ("GET", &format!("{SECRETS}/mine")), Value::Null).await;
     server.stop().await;

@@ -28,7 +28,7 @@ pub async fn fill(server: &TestServer, objects: usize, bytes: usize) {
 }
 
 /// Waits until the metrics meet a condition.
-async fn until(server: &TestServer, what: &str, is_so: impl Fn(&Page) -> bool) -> Page {
+async fn until(server: &TestServer, state: &str, is_so: impl Fn(&Page) -> bool) -> Page {
     for _ in 0..300 {
         let page = Page::scrape(server).await;
         if is_so(&page) {
@@ -36,7 +36,7 @@ async fn until(server: &TestServer, what: &str, is_so: impl Fn(&Page) -> bool) -
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("never: {what}");
+    panic!("never: {state}");
 }
 
 fn reads_in_flight(page: &Page) -> f64 {

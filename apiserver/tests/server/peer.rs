@@ -83,7 +83,7 @@ async fn answer(mut request: Request<Incoming>) -> Result<Response<Full<Bytes>>,
         return Ok(response.body(Full::default()).unwrap());
     }
     let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("");
-    let told = json!({
+    let message = json!({
         "method": parts.method.as_str(),
         "target": parts.uri.to_string(),
         "body": String::from_utf8_lossy(&body),
@@ -96,5 +96,5 @@ async fn answer(mut request: Request<Incoming>) -> Result<Response<Full<Bytes>>,
         .header("content-type", "application/json")
         .header("access-control-allow-origin", "*")
         .header("x-peer", "yes");
-    Ok(response.body(Full::from(told.to_string())).unwrap())
+    Ok(response.body(Full::from(message.to_string())).unwrap())
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use apiserver::testing::{TestServer, TestServerBuilder};
 use registry_core::storage::testing::etcd::Etcd;
+use serde_json::Value;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(20);
@@ -23,6 +24,11 @@ pub async fn start_over(etcd: &Etcd, flags: &[&str]) -> TestServer {
 pub async fn refusal(flags: &[&str]) -> String {
     let started = with_flags(TestServer::builder().memory(), flags).start().await;
     started.map(drop).expect_err("flags that contradict each other").to_string()
+}
+
+/// Returns an object; `None` if it cannot be read.
+pub async fn get(server: &TestServer, path: &str) -> Option<Value> {
+    server.call("GET", path, &Value::Null).await.ok()
 }
 
 /// Repeats a question until its answer is as wanted. Fails with `complaint` after 30 seconds.

@@ -91,10 +91,10 @@ fn read(file: &Path) -> Result<BackendObject, BackendError> {
 
     let bytes = std::fs::read(file)?;
     let mut object: Value =
-        serde_json::from_slice(&bytes).map_err(|error| unusable(&format!("is no JSON: {error}")))?;
-    let fields = object.as_object_mut().ok_or_else(|| unusable("is no JSON object"))?;
+        serde_json::from_slice(&bytes).map_err(|error| unusable(&format!("is not JSON: {error}")))?;
+    let fields = object.as_object_mut().ok_or_else(|| unusable("is not a JSON object"))?;
     let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
-    let metadata = metadata.as_object_mut().ok_or_else(|| unusable("has metadata that is no object"))?;
+    let metadata = metadata.as_object_mut().ok_or_else(|| unusable("has metadata that is not an object"))?;
     metadata.insert("name".to_owned(), name.as_str().into());
     metadata.insert("namespace".to_owned(), namespace.as_str().into());
     metadata.entry("uid").or_insert_with(|| format!("{namespace}/{name}").into());

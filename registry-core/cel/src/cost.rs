@@ -1,14 +1,13 @@
 //! The costs of evaluations: their least and greatest cost, estimated from declared sizes as cel-go and Kubernetes estimate
 //! it, and the cost of a call when it is evaluated.
 //!
-//! Each function has a class of costs, the last word of its line in `declarations/overloads.txt`. A formula that changes is
-//! changed in `calls` and in `runtime`. The tables in `tests` have functions with their costs.
+//! Each function has a class of costs, the last word of its line in `declarations/overloads.txt`. Both formulas of a class are in
+//! one module of `calls`. The tables in `tests` have functions with their costs.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `estimate` | the estimated costs of expressions, from the costs of their parts |
-//! | `calls` | the estimated costs of calls by their class, from the sizes that their operands can have |
-//! | `runtime` | the costs of calls by their class when they are evaluated, from the real sizes |
+//! | `calls` | the costs of calls by their class: estimated, and when they are evaluated |
 //! | `sizes` | the sizes that expressions can have |
 
 use super::checker::Checked;
@@ -16,7 +15,6 @@ use super::types::DeclType;
 
 mod calls;
 mod estimate;
-mod runtime;
 mod sizes;
 #[cfg(test)]
 #[allow(clippy::expect_used, reason = "a test ends at what is missing")]
@@ -36,13 +34,6 @@ pub(crate) type SizeEstimate = CostEstimate;
 
 /// The cost of looking at a character, as a part of 1.
 pub(crate) const STRING_TRAVERSAL_FACTOR: f64 = 0.1;
-/// The cost of a character of a regular expression.
-pub(crate) const REGEX_LENGTH_FACTOR: f64 = 0.25;
-
-/// The cost of a call that makes a list, beside that of its elements.
-pub(crate) const LIST_CALL_COST: u64 = 11;
-/// The cost of an authorization check, so that an expression can make two.
-pub(crate) const CHECK_COST: u64 = 350_000;
 
 /// Estimates the cost of a checked expression. `root` is the declared type that sizes are taken from.
 pub(crate) fn estimate(checked: &Checked, root: Option<&DeclType>) -> CostEstimate {
@@ -53,14 +44,6 @@ pub(crate) fn estimate(checked: &Checked, root: Option<&DeclType>) -> CostEstima
 pub(crate) fn ceil_factor(number: u64, factor: f64) -> u64 {
     let product = (number as f64 * factor).ceil();
     if product >= 18_446_744_073_709_551_615.0 { u64::MAX } else { product as u64 }
-}
-
-/// Returns the cost of parsing a selector with a length.
-pub(crate) fn selector_cost(length: u64) -> u64 {
-    let requirements = ceil_factor(length, 0.5);
-    10_u64
-        .saturating_add(ceil_factor(length, STRING_TRAVERSAL_FACTOR))
-        .saturating_add(ceil_factor(requirements, 50.0))
 }
 
 // === impl CostEstimate ===

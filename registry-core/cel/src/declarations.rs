@@ -9,7 +9,7 @@ use super::types::{ObjectType, OpaqueType, Param, Type};
 mod cost_class;
 mod parse;
 
-pub(crate) use cost_class::CostClass;
+pub(crate) use cost_class::{CostClass, ListCost, NetworkCost, OperatorCost, TextCost};
 
 /// The minor number of the release of Kubernetes whose libraries there are.
 const MINOR_RELEASE: u32 = 36;

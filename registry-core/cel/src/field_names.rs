@@ -1,4 +1,4 @@
-//! Names of fields in expressions: what is no identifier is escaped.
+//! Names of fields in expressions: what is not an identifier is escaped.
 //!
 //! Kubernetes concept: [escaping of property names](https://kubernetes.io/docs/reference/using-api/cel/#escaping).
 

@@ -24,19 +24,19 @@ pub enum ShardError {
     /// It is empty.
     #[error("empty shard selector is not allowed; omit the parameter for unfiltered lists")]
     Empty,
-    /// It is no expression.
+    /// It is not an expression.
     #[error("CEL parse error: {0}")]
     Syntax(String),
     /// It calls something else.
     #[error("unsupported function {}; only shardRange() and || are allowed", quote(.0))]
     Function(String),
-    /// It is no call.
+    /// It is not a call.
     #[error("unexpected expression kind {0}; expected shardRange() call or || operator")]
     Kind(u8),
     /// A range does not have three arguments.
     #[error("shardRange() requires exactly 3 arguments, got {0}")]
     Arguments(usize),
-    /// The first argument is no path.
+    /// The first argument is not a path.
     #[error(
         "shardRange() first argument: expected field path (e.g. object.metadata.uid), got expression kind {0}"
     )]
@@ -46,7 +46,7 @@ pub enum ShardError {
         "unsupported field path {}; supported: object.metadata.uid, object.metadata.namespace", quote(.0)
     )]
     Path(String),
-    /// A bound is no number.
+    /// A bound is not a number.
     #[error("{name}{fault}")]
     Bound {
         /// The bound.

@@ -28,13 +28,13 @@ pub struct Lifecycle {
     pub removed: Option<Release>,
 }
 
-/// A text is no release. Not retryable.
+/// A text is not a release. Not retryable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReleaseError {
     /// It has not the form of a version.
     #[error("could not parse {0:?} as version")]
     Form(String),
-    /// A part of it is no number.
+    /// A part of it is not a number.
     #[error("illegal non-numeric version component {component:?} in {text:?}")]
     Component {
         /// The part.

@@ -149,7 +149,7 @@ impl<'a> Reader<'a> {
         let patch = optional();
         let merge_key = optional();
         let default = optional();
-        let default = default.map(serde_json::from_str).transpose().map_err(|_| "a default is no JSON")?;
+        let default = default.map(serde_json::from_str).transpose().map_err(|_| "a default is not JSON")?;
         let numbers = proto.split('.').filter(|number| *number != "-").map(str::parse);
         Ok(Field {
             name: self.intern(name),

@@ -120,24 +120,24 @@ fn stored(mut object: Object) -> Object {
     object
 }
 
-fn apply(live: Option<&Object>, spec: Value, who: &str) -> Result<Object, StatusError> {
-    manager().apply(live, &thing(spec), who, false, SECOND).unwrap()
+fn apply(live: Option<&Object>, spec: Value, name: &str) -> Result<Object, StatusError> {
+    manager().apply(live, &thing(spec), name, false, SECOND).unwrap()
 }
 
-fn applied(live: Option<&Object>, spec: Value, who: &str) -> Object {
-    stored(apply(live, spec, who).expect("no conflict"))
+fn applied(live: Option<&Object>, spec: Value, name: &str) -> Object {
+    stored(apply(live, spec, name).expect("no conflict"))
 }
 
-fn created(spec: Value, who: &str) -> Object {
+fn created(spec: Value, name: &str) -> Object {
     let mut object = thing(spec);
-    manager().track_update(None, &mut object, who, FIRST).unwrap();
+    manager().track_update(None, &mut object, name, FIRST).unwrap();
     stored(object)
 }
 
-fn updated(live: &Object, spec: Value, who: &str) -> Object {
+fn updated(live: &Object, spec: Value, name: &str) -> Object {
     let mut object = live.clone();
     object.set(&["spec"], spec);
-    manager().track_update(Some(live), &mut object, who, SECOND).unwrap();
+    manager().track_update(Some(live), &mut object, name, SECOND).unwrap();
     object
 }
 

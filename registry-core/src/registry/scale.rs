@@ -186,14 +186,13 @@ impl Updater for ScaleStore {
         let mut present = PresentOnly(update);
         let mut rescaled = AdaptedUpdate { adapter: &adapter, external: &mut present };
         let admission = AdaptedAdmission { adapter: &adapter, external: admission };
+        let parent = self.parent.with_rules(&MainRules);
         let (answer, created) = match &self.version {
-            None => {
-                self.parent.update_by(context, name, &mut rescaled, &admission, options, &MainRules).await?
-            }
+            None => parent.update(context, name, &mut rescaled, &admission, options).await?,
             Some(version) => {
                 let mut update = AdaptedUpdate { adapter: version, external: &mut rescaled };
                 let admission = AdaptedAdmission { adapter: version, external: &admission };
-                self.parent.update_by(context, name, &mut update, &admission, options, &MainRules).await?
+                parent.update(context, name, &mut update, &admission, options).await?
             }
         };
         Ok((self.answer(answer).await?, created))

@@ -57,6 +57,7 @@ pub use generate_name::generate_name;
 pub use hooks::{FinishHook, PreparedWrite, StoreHooks};
 pub(super) use read::check_field_selector;
 pub use rules::{MainRules, StatusRules, UpdateRules};
+pub use update::RuledStore;
 pub(super) use validate::Write;
 
 /// The store of one resource.

@@ -96,7 +96,7 @@ impl Updater for SubresourceStore {
     ) -> Result<(Answer, bool), StatusError> {
         // The parent of a subresource must exist: even an apply does not create it.
         let mut present = PresentOnly(update);
-        self.parent.update_by(context, name, &mut present, admission, options, self.rules).await
+        self.parent.with_rules(self.rules).update(context, name, &mut present, admission, options).await
     }
 }
 

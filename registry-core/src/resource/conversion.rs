@@ -122,7 +122,7 @@ pub enum ConversionError {
     /// Some objects were to be converted.
     #[error("the conversion returned another number of objects")]
     OtherNumber,
-    /// The result is no object.
+    /// The result is not an object.
     #[error("the converted value is not an object")]
     NoObject,
 }

@@ -79,7 +79,7 @@ impl GatedField {
         self.feature.is_some_and(|feature| features.contains(feature))
     }
 
-    /// Removes the field from an object, unless the stored object has it already. A null is no field.
+    /// Removes the field from an object, unless the stored object has it already. A null is not a field.
     pub fn drop_from(&self, new: &mut Object, old: Option<&Object>) {
         if old.is_some_and(|old| self.paths.iter().any(|path| has(&old.0, path))) {
             return;
@@ -183,7 +183,7 @@ mod tests {
         GatedField::unsupported("spec.list.*.b").null_if_absent().drop_from(&mut new, None);
         assert_eq!(Value::Object(new.0), null());
         assert_eq!(dropped("spec.other.*.b", with(), None), with(), "nothing is there");
-        assert_eq!(dropped("spec.list.b", with(), None), with(), "a list is no object");
+        assert_eq!(dropped("spec.list.b", with(), None), with(), "a list is not an object");
     }
 
     #[test]

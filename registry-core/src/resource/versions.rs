@@ -325,7 +325,7 @@ fn api_version_of(value: &[u8]) -> Result<Cow<'_, str>, InvalidValue> {
     if let Ok(typed) = serde_json::from_slice::<Typed<'_>>(value) {
         return Ok(typed.api_version);
     }
-    // It nests deeper than that decoder allows, has no version, or is no object.
+    // It nests deeper than that decoder allows, has no version, or is not an object.
     let object = stored::decode(value).map_err(InvalidValue::new)?;
     Ok(object.api_version().to_owned().into())
 }

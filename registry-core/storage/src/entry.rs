@@ -191,7 +191,7 @@ impl Entry {
         serde_json::from_str(&decoded).ok()
     }
 
-    /// Returns a text in `metadata`, empty if it has none. `None` if the JSON is not canonical, or the field is no text.
+    /// Returns a text in `metadata`, empty if it has none. `None` if the JSON is not canonical, or the field is not text.
     pub fn metadata_text(&self, field: &str) -> Option<Cow<'_, str>> {
         let mut scanner = Scanner::new(self.metadata_onward()?)?;
         let mut has_next = scanner.open()?;

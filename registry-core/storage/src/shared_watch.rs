@@ -283,9 +283,9 @@ mod tests {
         let mut quiet = client.watch("/a/b/", "/a/b0", 1).await.unwrap();
         let written = client.put_if("/a/c/d", 0, Bytes::new(), None).await.unwrap();
         client.request_progress().await.unwrap();
-        let told = quiet.next().await.unwrap().unwrap();
-        assert!(matches!(written, Committed::At(revision) if revision == told.revision), "{written:?}");
-        assert!(told.changes.is_empty());
+        let progress = quiet.next().await.unwrap().unwrap();
+        assert!(matches!(written, Committed::At(revision) if revision == progress.revision), "{written:?}");
+        assert!(progress.changes.is_empty());
         client.request_progress().await.unwrap();
         assert!(quiet.next().now_or_never().is_none(), "nothing is new");
     }

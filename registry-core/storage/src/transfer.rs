@@ -34,7 +34,7 @@ use crate::etcd3::{
 };
 #[cfg(feature = "etcd3")]
 use crate::moving_key::Earlier;
-use crate::moving_key::{Tally, TooManyRevisions, raised};
+use crate::moving_key::{MovingKey, Tally, TooManyRevisions, raised};
 #[cfg(feature = "etcd3")]
 use crate::mvcc::MvccError;
 
@@ -167,6 +167,14 @@ struct Survey {
     revisions: Vec<Revision>,
 }
 
+/// A source that was read as a whole, and is written to a destination whose newest revision is at least `revision`.
+struct Import<'a> {
+    source: &'a mut Source,
+    survey: Survey,
+    revision: Revision,
+    on_progress: OnProgress<'a>,
+}
+
 /// Writes the keys of a source to a file, atomically and durably, and readable by its owner only. A file that exists is replaced.
 ///
 /// # Errors
@@ -215,14 +223,11 @@ pub async fn import(
     }
     let survey = survey(source, on_progress).await?;
     let revision = raised(source.revision(), options.bump_revision)?;
+    let import = Import { source, survey, revision, on_progress };
     match destination {
-        Destination::Embedded(directory) => {
-            into_embedded(source, directory, revision, survey, on_progress).await
-        }
+        Destination::Embedded(directory) => import.into_embedded(directory).await,
         #[cfg(feature = "etcd3")]
-        Destination::Etcd(etcd) => {
-            into_etcd(source, etcd, revision, &survey, options.restarts, on_progress).await
-        }
+        Destination::Etcd(etcd) => import.into_etcd(etcd, options.restarts).await,
     }
 }
 
@@ -242,61 +247,50 @@ async fn survey(source: &mut Source, on_progress: OnProgress<'_>) -> Result<Surv
     }
 }
 
-async fn into_embedded(
-    source: &mut Source,
-    directory: &Path,
-    revision: Revision,
-    survey: Survey,
-    on_progress: OnProgress<'_>,
-) -> Result<Moved, TransferError> {
-    let renumbering = Renumbering::new(survey.revisions);
-    // Clients do not learn other revisions of their keys unless they list again.
-    let beyond = Revision::from(renumbering.changes_some());
-    let revision = revision.max(renumbering.newest()).saturating_add(beyond);
-    let mut store = NewStore::create(directory, revision, renumbering)?;
-    let mut keys = 0;
-    loop {
-        let page = source.next_page().await?;
-        if page.is_empty() {
-            break;
-        }
-        store.write(&page)?;
-        keys += page.len() as u64;
-        on_progress(Stage::Writing, keys);
-    }
-    on_progress(Stage::ReadingBack, 0);
-    compare(&survey.tally, &store.read_back()?)?;
-    store.publish()?;
-    Ok(Moved { keys, revision })
-}
+// === impl Import ===
 
-#[cfg(feature = "etcd3")]
-async fn into_etcd(
-    source: &mut Source,
-    etcd: &Arc<Etcd3>,
-    revision: Revision,
-    survey: &Survey,
-    restarts: bool,
-    on_progress: OnProgress<'_>,
-) -> Result<Moved, TransferError> {
-    let now = registry_meta::time::now();
-    let earlier = if restarts { Earlier::Removed } else { Earlier::Refused };
-    let mut import = EtcdImport::begin(etcd.clone(), source.prefix(), earlier, &now).await?;
-    import.raise(revision, &mut |done| on_progress(Stage::Raising, done)).await?;
-    let mut keys = 0;
-    loop {
-        let page = source.next_page().await?;
-        if page.is_empty() {
-            break;
-        }
-        import.write(&page).await?;
-        keys += page.len() as u64;
-        on_progress(Stage::Writing, keys);
+impl Import<'_> {
+    /// Returns the next keys of the source; `None` at its end.
+    async fn next_page(&mut self) -> Result<Option<Vec<MovingKey>>, TransferError> {
+        let page = self.source.next_page().await?;
+        Ok(Some(page).filter(|page| !page.is_empty()))
     }
-    import.outrun(revision).await?;
-    let read_back = import.read_back(&mut |done| on_progress(Stage::ReadingBack, done)).await?;
-    compare(&survey.tally, &read_back)?;
-    Ok(Moved { keys, revision: import.finish().await? })
+
+    async fn into_embedded(mut self, directory: &Path) -> Result<Moved, TransferError> {
+        let renumbering = Renumbering::new(std::mem::take(&mut self.survey.revisions));
+        // Clients do not learn other revisions of their keys unless they list again.
+        let beyond = Revision::from(renumbering.changes_some());
+        let revision = self.revision.max(renumbering.newest()).saturating_add(beyond);
+        let mut store = NewStore::create(directory, revision, renumbering)?;
+        let mut keys = 0;
+        while let Some(page) = self.next_page().await? {
+            store.write(&page)?;
+            keys += page.len() as u64;
+            (self.on_progress)(Stage::Writing, keys);
+        }
+        (self.on_progress)(Stage::ReadingBack, 0);
+        compare(&self.survey.tally, &store.read_back()?)?;
+        store.publish()?;
+        Ok(Moved { keys, revision })
+    }
+
+    #[cfg(feature = "etcd3")]
+    async fn into_etcd(mut self, etcd: &Arc<Etcd3>, restarts: bool) -> Result<Moved, TransferError> {
+        let now = registry_meta::time::now();
+        let earlier = if restarts { Earlier::Removed } else { Earlier::Refused };
+        let mut import = EtcdImport::begin(etcd.clone(), self.source.prefix(), earlier, &now).await?;
+        import.raise(self.revision, &mut |done| (self.on_progress)(Stage::Raising, done)).await?;
+        let mut keys = 0;
+        while let Some(page) = self.next_page().await? {
+            import.write(&page).await?;
+            keys += page.len() as u64;
+            (self.on_progress)(Stage::Writing, keys);
+        }
+        import.outrun(self.revision).await?;
+        let read_back = import.read_back(&mut |done| (self.on_progress)(Stage::ReadingBack, done)).await?;
+        compare(&self.survey.tally, &read_back)?;
+        Ok(Moved { keys, revision: import.finish().await? })
+    }
 }
 
 fn compare(sent: &Tally, read_back: &Tally) -> Result<(), TransferError> {

@@ -146,7 +146,7 @@ async fn every_revision_can_be_read_until_it_is_compacted_also_after_a_restart()
     }
 
     store.compact(5).await.unwrap();
-    store.compact(4).await.expect("what is compacted already is no error");
+    store.compact(4).await.expect("what is compacted already is not an error");
     for _ in 0..2 {
         let compacted = state(&store, 4).await;
         assert!(matches!(compacted, Err(MvccError::Compacted { requested: 4, oldest: 5 })), "{compacted:?}");

@@ -37,7 +37,7 @@ impl TryUpdate for Increment {
 
 /// The results that a writer received.
 #[derive(Default)]
-struct Told {
+struct Counts {
     acknowledged: AtomicU64,
     tried: AtomicU64,
 }
@@ -52,12 +52,12 @@ async fn increment(store: &dyn Interface, key: &str) -> Result<u64, StorageError
 }
 
 /// Increments until stopped; only unavailability is tolerated.
-async fn count(store: Arc<dyn Interface>, key: String, told: Arc<Told>, stop: Arc<AtomicBool>) {
+async fn count(store: Arc<dyn Interface>, key: String, counts: Arc<Counts>, stop: Arc<AtomicBool>) {
     while !stop.load(Ordering::Relaxed) {
-        told.tried.fetch_add(1, Ordering::Relaxed);
+        counts.tried.fetch_add(1, Ordering::Relaxed);
         match increment(store.as_ref(), &key).await {
             Ok(count) => {
-                told.acknowledged.store(count, Ordering::Relaxed);
+                counts.acknowledged.store(count, Ordering::Relaxed);
             }
             Err(StorageError::Unavailable { .. }) => tokio::time::sleep(Duration::from_millis(20)).await,
             Err(other) => panic!("a write fails otherwise: {other}"),
@@ -78,9 +78,9 @@ async fn etcd_is_killed_and_comes_back() {
     let stop = Arc::new(AtomicBool::new(false));
     let mut writers = Vec::new();
     for key in keys {
-        let told = Arc::new(Told::default());
-        let task = count(Arc::clone(&store), key.clone(), Arc::clone(&told), Arc::clone(&stop));
-        writers.push((key, told, tokio::spawn(task)));
+        let counts = Arc::new(Counts::default());
+        let task = count(Arc::clone(&store), key.clone(), Arc::clone(&counts), Arc::clone(&stop));
+        writers.push((key, counts, tokio::spawn(task)));
     }
     let mut seen = 0;
     for _ in 0..20 {
@@ -100,10 +100,10 @@ async fn etcd_is_killed_and_comes_back() {
     assert!(matches!(refused, Err(StorageError::Unavailable { .. })), "{refused:?}");
     assert!(asked.elapsed() < Duration::from_secs(5), "a lost etcd is told at once");
 
-    let before: u64 = writers.iter().map(|(_, told, _)| told.acknowledged.load(Ordering::Relaxed)).sum();
+    let before: u64 = writers.iter().map(|(_, counts, _)| counts.acknowledged.load(Ordering::Relaxed)).sum();
     etcd.restart().await.unwrap();
     let patience = Instant::now();
-    while writers.iter().map(|(_, told, _)| told.acknowledged.load(Ordering::Relaxed)).sum::<u64>()
+    while writers.iter().map(|(_, counts, _)| counts.acknowledged.load(Ordering::Relaxed)).sum::<u64>()
         < before + 50
     {
         assert!(patience.elapsed() < Duration::from_secs(20), "the writers recover");
@@ -111,11 +111,11 @@ async fn etcd_is_killed_and_comes_back() {
     }
     stop.store(true, Ordering::Relaxed);
     let mut total = 0;
-    for (key, told, task) in writers {
+    for (key, counts, task) in writers {
         task.await.unwrap();
         let found = Widget::decode(&store.get(&key, None).await.unwrap().unwrap()).count;
-        let acknowledged = told.acknowledged.load(Ordering::Relaxed);
-        let tried = told.tried.load(Ordering::Relaxed);
+        let acknowledged = counts.acknowledged.load(Ordering::Relaxed);
+        let tried = counts.tried.load(Ordering::Relaxed);
         assert!((acknowledged..=tried).contains(&found), "{acknowledged} <= {found} <= {tried}");
         total += found;
     }

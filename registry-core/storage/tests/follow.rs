@@ -78,9 +78,9 @@ impl Running {
     ) -> Self {
         let (sender, news) = watch::channel(Vec::new());
         let task = tokio::spawn(async move {
-            let mut report = |told: FollowEvent| {
-                hook(told);
-                sender.send_modify(|news| news.push(told));
+            let mut report = |event: FollowEvent| {
+                hook(event);
+                sender.send_modify(|news| news.push(event));
             };
             let control = Control { finish: finished, report: &mut report };
             follow(source, PREFIX, &to, earlier, control).await
@@ -88,16 +88,16 @@ impl Running {
         Self { finish, news, task }
     }
 
-    async fn told(&mut self, expected: impl Fn(&FollowEvent) -> bool) {
+    async fn reported(&mut self, expected: impl Fn(&FollowEvent) -> bool) {
         let seen = self.news.wait_for(|news| news.iter().any(&expected));
-        let is_told = tokio::time::timeout(PATIENCE, seen).await.expect("it is told in time").is_ok();
-        assert!(is_told, "the command has ended; it told {:?}", self.news.borrow());
+        let is_reported = tokio::time::timeout(PATIENCE, seen).await.expect("it is reported in time").is_ok();
+        assert!(is_reported, "the command has ended; it reported {:?}", self.news.borrow());
     }
 
     /// Waits until all that was written so far has been followed.
     async fn caught_up(&mut self, store: &dyn Mvcc) {
         let newest = content(store).await.values().map(|(_, revision)| *revision).max().unwrap();
-        self.told(|news| matches!(news, FollowEvent::Following(position) if position.revision >= newest))
+        self.reported(|news| matches!(news, FollowEvent::Following(position) if position.revision >= newest))
             .await;
     }
 
@@ -226,7 +226,7 @@ async fn an_etcd_moves_into_an_etcd_and_a_directory_while_it_is_written() {
         Running::start(&world, Destination::Embedded(directory.clone()), Earlier::Refused, |_| {});
     for running in [&mut into_etcd, &mut into_directory] {
         running
-            .told(|news| matches!(news, FollowEvent::Following(at) if at.changes > 200 && at.keys >= 502))
+            .reported(|news| matches!(news, FollowEvent::Following(at) if at.changes > 200 && at.keys >= 502))
             .await;
     }
     refuse_unfinished_import(&world.to, PREFIX).await.expect_err("a part is not served");

@@ -52,10 +52,10 @@ impl EngineHooks for Counting {
     }
 
     fn watched(&self, changes: ChangeStream) -> ChangeStream {
-        let told = changes.filter(|batch| {
+        let delivered = changes.filter(|batch| {
             std::future::ready(batch.as_ref().map_or(true, |batch| !batch.changes.is_empty()))
         });
-        told.boxed()
+        delivered.boxed()
     }
 }
 

@@ -169,7 +169,7 @@ async fn nothing_is_lost_while_the_watch_is_broken(inner: Arc<dyn Mvcc>) {
     house.settle().await;
 }
 
-async fn what_was_compacted_meanwhile_is_listed_again(inner: Arc<dyn Mvcc>) {
+async fn compacted_changes_are_listed_again(inner: Arc<dyn Mvcc>) {
     let house = House::build(inner).await;
     let mut watchers = house.watchers().await;
     house.write(0).await;
@@ -269,7 +269,7 @@ async fn a_new_shared_watch_knows_what_was_just_before(inner: Arc<dyn Mvcc>) {
 }
 
 /// When a lease expires, all its keys are deleted at one revision: readers see all of those deletions or none.
-async fn what_happens_at_once_is_seen_at_once(inner: Arc<dyn Mvcc>) {
+async fn changes_at_once_are_seen_at_once(inner: Arc<dyn Mvcc>) {
     let house = House::build(inner).await;
     let cache = &house.caches[3];
     let keys = prefix(3);
@@ -326,8 +326,8 @@ macro_rules! over_both {
 
 over_both!(
     nothing_is_lost_while_the_watch_is_broken,
-    what_was_compacted_meanwhile_is_listed_again,
+    compacted_changes_are_listed_again,
     a_listener_that_stands_still_is_let_go,
     a_new_shared_watch_knows_what_was_just_before,
-    what_happens_at_once_is_seen_at_once,
+    changes_at_once_are_seen_at_once,
 );

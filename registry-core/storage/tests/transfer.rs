@@ -216,15 +216,15 @@ async fn an_etcd_too_far_behind_is_refused_and_left_as_it_was() {
 async fn a_move_that_cannot_be_says_why_and_leaves_nothing() {
     let home = TempDir::new().unwrap();
     let path = paths(&home);
-    let said = |outcome: Result<Source, registry_storage::embedded::maintenance::MaintenanceError>| {
+    let message = |outcome: Result<Source, registry_storage::embedded::maintenance::MaintenanceError>| {
         outcome.map(|_| ()).unwrap_err().to_string()
     };
-    assert!(said(Source::embedded(&path("missing"), PREFIX)).contains("there is no store"));
+    assert!(message(Source::embedded(&path("missing"), PREFIX)).contains("there is no store"));
     assert!(!path("missing").exists());
 
     let store = Embedded::open(EmbeddedOptions::new(path("from"))).unwrap();
     fill(&*store).await;
-    let in_use = said(Source::embedded(&path("from"), PREFIX));
+    let in_use = message(Source::embedded(&path("from"), PREFIX));
     assert!(in_use.contains("is in use by another process"), "{in_use}");
     store.close().await;
 

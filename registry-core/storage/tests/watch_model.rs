@@ -167,7 +167,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cache_tells_what_happened_whatever_breaks(seed in any::<u64>(), steps in steps()) {
+    fn a_cache_shows_every_change_in_spite_of_faults(seed in any::<u64>(), steps in steps()) {
         run(Subject::CacheOnFaultySharedWatch, seed, steps);
     }
 }

@@ -94,7 +94,7 @@ pub fn cbor(input: &[u8]) {
 pub fn yaml(input: &[u8]) {
     let Ok(decoded) = codec::yaml::decode(input, &Limits::default()) else { return };
     let text = encode(&decoded.value);
-    assert_eq!(read(&text), decoded.value, "the value is no JSON");
+    assert_eq!(read(&text), decoded.value, "the value is not JSON");
     if decoded.value.is_object() {
         let again = codec::yaml::decode(&text, &Limits::default()).expect("JSON objects are YAML");
         assert_eq!(again.value, decoded.value);

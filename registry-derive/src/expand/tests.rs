@@ -40,10 +40,10 @@ fn a_type_of_another_crate_becomes_a_resource_type() {
 
 #[test]
 fn nothing_is_emitted_after_an_error() {
-    let told = expand(&parse_quote! {
+    let message = expand(&parse_quote! {
         #[resource(group = "zoo.example.dev", versions = "v1")]
         pub struct Enclosure { pub metadata: ObjectMeta }
     });
-    let text = told.to_string();
+    let text = message.to_string();
     assert!(text.contains("compile_error") && !text.contains("impl"), "{text}");
 }

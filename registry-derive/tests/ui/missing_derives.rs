@@ -1,4 +1,4 @@
-//! A struct without a schema, one that is not JSON, and a type that is no subresource.
+//! A struct without a schema, one that is not JSON, and a type that is not a subresource.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use registry_derive::Resource;

@@ -160,7 +160,7 @@ pub enum ConfigurationError {
         version: String,
     },
     /// No plug-in has this name, or it has no configuration.
-    #[error("{0:?} is no plug-in that has a configuration")]
+    #[error("{0:?} is not a plug-in that has a configuration")]
     UnknownPlugin(String),
     /// A field has a value that it cannot have.
     #[error(transparent)]
@@ -399,7 +399,7 @@ mod tests {
                 json!([event(json!([]))]),
                 "plugins[0] (EventRateLimit): limits: Invalid value: must not be empty",
             ),
-            (json!([{"name": "Zork", "configuration": {}}]), "plugins[0] (Zork): \"Zork\" is no plug-in"),
+            (json!([{"name": "Zork", "configuration": {}}]), "plugins[0] (Zork): \"Zork\" is not a plug-in"),
             (
                 json!([{"name": "PodSecurity", "configuration": {"kind": "Pod"}}]),
                 "has to be a PodSecurityConfiguration",

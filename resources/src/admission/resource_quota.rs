@@ -87,7 +87,12 @@ impl ResourceQuota {
         let context = RequestContext::system(namespace);
         let options = UpdateOptions::default();
         let mut charge = Charge { request };
-        match self.store.update_by(&context, name, &mut charge, &AdmitAll, &options, &UsageRules).await {
+        match self
+            .store
+            .with_rules(&UsageRules)
+            .update(&context, name, &mut charge, &AdmitAll, &options)
+            .await
+        {
             // The quota was deleted in between: it no longer limits the write.
             Err(failure) if failure.is_not_found() => Ok(()),
             outcome => outcome.map(drop),

@@ -47,7 +47,7 @@ pub enum SettingsError {
     ManifestsDirectory { path: String, reason: String },
 }
 
-/// Error of a text that is no selector of labels, which it shows. Not retryable.
+/// Error of a text that is not a selector of labels, which it shows. Not retryable.
 #[derive(Debug, thiserror::Error)]
 #[error("invalid selector: {0}")]
 pub struct InvalidSelector(pub(super) String);

@@ -54,7 +54,7 @@ impl DanglingStatus {
             untold.into_iter().filter(|(schema, _)| recent.permits(schema.name(), now)).collect()
         };
         let delay = (permitted.len() < number).then(|| jittered_period(DELAY));
-        let told = permitted.into_iter().map(|(schema, found)| async move {
+        let updates = permitted.into_iter().map(|(schema, found)| async move {
             let written = self.schemas.change_status("", schema.name(), |present| with(present, found)).await;
             match written {
                 // The schema was deleted in between.
@@ -62,7 +62,7 @@ impl DanglingStatus {
                 written => written,
             }
         });
-        try_join_all(told).await.map(|_| delay)
+        try_join_all(updates).await.map(|_| delay)
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Parses `10.0.0.0/8` and the like; `None` if the text is no network.
+    /// Parses `10.0.0.0/8` and the like; `None` if the text is not a network.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (address, length) = text.split_once('/')?;
         let leads_with_zero = length.len() > 1 && length.starts_with('0');
@@ -113,7 +113,7 @@ pub(crate) fn parse_loosely(text: &str) -> Option<IpAddr> {
     format!("{head}{}", shortened.join(".")).parse().ok()
 }
 
-/// Whether the address in a text is IPv6; one that stands for an IPv4 address is not. `None` if it is no address.
+/// Whether the address in a text is IPv6; one that stands for an IPv4 address is not. `None` if it is not an address.
 pub(crate) fn is_ipv6(text: &str) -> Option<bool> {
     parse_loosely(text).map(|address| address.to_canonical().is_ipv6())
 }
@@ -129,7 +129,7 @@ fn is_mapped(address: IpAddr) -> bool {
 
 // === addresses ===
 
-/// Returns why a text is no address. Leading zeros are refused, because some parsers read them as octal.
+/// Returns why a text is not an address. Leading zeros are refused, because some parsers read them as octal.
 pub(crate) fn complaint(text: &str) -> Option<&'static str> {
     match text.parse::<IpAddr>() {
         Ok(address) if is_mapped(address) => Some("must not be an IPv4-mapped IPv6 address"),
@@ -139,14 +139,14 @@ pub(crate) fn complaint(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Adds an error if the text is no address.
+/// Adds an error if the text is not an address.
 pub(crate) fn check_address(field: &Text<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = complaint(field.text()) {
         errors.push(field.invalid_text(complaint));
     }
 }
 
-/// Adds an error if the text is no address in canonical form.
+/// Adds an error if the text is not an address in canonical form.
 pub(crate) fn check_canonical_address(field: &Text<'_, '_>, errors: &mut ErrorList) {
     check_address(field, errors);
     if let Ok(address) = field.text().parse::<IpAddr>()
@@ -156,7 +156,7 @@ pub(crate) fn check_canonical_address(field: &Text<'_, '_>, errors: &mut ErrorLi
     }
 }
 
-/// Adds an error if the text is no address and was not accepted before.
+/// Adds an error if the text is not an address and was not accepted before.
 pub(crate) fn check_new_address(field: &Text<'_, '_>, accepted: &HashSet<&str>, errors: &mut ErrorList) {
     if !accepted.contains(field.text()) {
         check_address(field, errors);
@@ -180,7 +180,7 @@ pub(crate) fn warning(path: &FieldPath, text: &str) -> Option<String> {
     Some(format!("{path}: IPv6 address {text:?} should be in RFC 5952 canonical format ({form:?})"))
 }
 
-/// Adds an error if the text is no address of an endpoint: one that another machine can reach.
+/// Adds an error if the text is not an address of an endpoint: one that another machine can reach.
 pub(crate) fn check_endpoint(field: &Text<'_, '_>, errors: &mut ErrorList) {
     if parse_loosely(field.text()).is_none() {
         errors.push(field.invalid_text("must be a valid IP address"));
@@ -189,7 +189,7 @@ pub(crate) fn check_endpoint(field: &Text<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// Adds an error if the text is no address that another machine can reach.
+/// Adds an error if the text is not an address that another machine can reach.
 pub(crate) fn check_reachable(field: &Text<'_, '_>, errors: &mut ErrorList) {
     let Some(address) = parse_loosely(field.text()) else {
         errors.push(field.invalid_text(NO_ADDRESS));
@@ -221,7 +221,7 @@ pub(crate) fn check_reachable(field: &Text<'_, '_>, errors: &mut ErrorList) {
 
 // === networks ===
 
-/// Returns why a text is no network.
+/// Returns why a text is not a network.
 pub(crate) fn network_complaint(text: &str) -> Option<&'static str> {
     if Network::parse_loosely(text).is_none() {
         return Some(NO_NETWORK);
@@ -234,14 +234,14 @@ pub(crate) fn network_complaint(text: &str) -> Option<&'static str> {
     }
 }
 
-/// Adds an error if the text is no network: an address without host bits, and the length of its prefix.
+/// Adds an error if the text is not a network: an address without host bits, and the length of its prefix.
 pub(crate) fn check_network(field: &Text<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = network_complaint(field.text()) {
         errors.push(field.invalid_text(complaint));
     }
 }
 
-/// Adds an error if the text is no network in canonical form.
+/// Adds an error if the text is not a network in canonical form.
 pub(crate) fn check_canonical_network(field: &Text<'_, '_>, errors: &mut ErrorList) {
     if let Some(complaint) = network_complaint(field.text()) {
         errors.push(field.invalid_text(complaint));
@@ -251,7 +251,7 @@ pub(crate) fn check_canonical_network(field: &Text<'_, '_>, errors: &mut ErrorLi
     check_form(field, &form, errors);
 }
 
-/// Adds an error if the text is no address of an interface, with the length of its network's prefix, in canonical form.
+/// Adds an error if the text is not an address of an interface, with the length of its network's prefix, in canonical form.
 pub(crate) fn check_interface_address(field: &Text<'_, '_>, errors: &mut ErrorList) {
     let Some(network) = Network::parse_loosely(field.text()) else {
         errors.push(field.invalid_text(NO_INTERFACE));

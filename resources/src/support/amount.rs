@@ -36,7 +36,7 @@ pub(crate) fn is_zero(amount: &IntOrString<'_, '_>) -> bool {
     amount.integer() == Some(0) || percent(amount) == Some(0)
 }
 
-/// Whether an amount is more than nothing; a text that is no percentage counts as nothing.
+/// Whether an amount is more than nothing; a text that is not a percentage counts as nothing.
 pub(crate) fn is_some(amount: &IntOrString<'_, '_>) -> bool {
     amount.integer().unwrap_or_default() != 0 || percent(amount).is_some_and(|percent| percent != 0)
 }

@@ -2,6 +2,8 @@
 //!
 //! Kubernetes concept: the printers of `pkg/printers/internalversion`.
 
+use std::collections::BTreeSet;
+
 use registry_core::api::Object;
 use registry_core::resource::{CellValue, Column};
 use resource_views::Typed as _;
@@ -95,14 +97,28 @@ pub(crate) fn or_none(text: String) -> Value {
     if text.is_empty() { "<none>".into() } else { text.into() }
 }
 
-/// The first few, and how many more: `a,b,c + 2 more...`.
-pub(crate) fn some_of(all: &[String], shown: usize) -> Value {
-    match all.get(..shown) {
-        Some(first) if all.len() > shown => {
-            format!("{} + {} more...", first.join(","), all.len() - shown).into()
+/// The first three, and the number of the others: `a,b,c + 2 more...`. A word if there are none.
+pub(crate) fn first_three(all: &[String], absent: &str) -> Value {
+    match all {
+        [] => absent.into(),
+        [first, second, third, others @ ..] if !others.is_empty() => {
+            format!("{first},{second},{third} + {} more...", others.len()).into()
         }
-        _ => or_none(all.join(",")),
+        few => few.join(",").into(),
     }
+}
+
+/// The addresses at `status.loadBalancer`, in order and each once. An entry without an IP has its host name.
+pub(crate) fn balancer_addresses<'o>(object: &'o Object) -> BTreeSet<&'o str> {
+    let entries = elements(object, &["status", "loadBalancer", "ingress"]);
+    let address = |entry: &'o Value| entry.get("ip").or_else(|| entry.get("hostname"))?.as_str();
+    entries.filter_map(address).collect()
+}
+
+/// The name of an object, and whether one of the annotations makes it the default of its kind.
+pub(crate) fn name_of_class(object: &Object, default_annotations: &[&str]) -> Value {
+    let is_default = default_annotations.iter().any(|key| object.annotation(key) == Some("true"));
+    if is_default { format!("{} (default)", object.name()).into() } else { object.name().into() }
 }
 
 /// The names of a pod spec's containers.
@@ -141,14 +157,20 @@ pub(crate) fn selector_text(selector: Option<&Value>) -> String {
     let Some(selector) = selector else { return String::new() };
     let selector = LabelSelector::from_value(selector);
     let labels = selector.match_labels();
-    let mut parts: Vec<String> = labels.texts().map(|(key, value)| format!("{key}={value}")).collect();
-    parts.extend(selector.match_expressions().elements().map(|expression| expression_text(&expression)));
-    parts.sort();
-    parts.join(",")
+    let mut parts: Vec<(&str, String)> =
+        labels.texts().map(|(key, value)| (key, format!("{key}={value}"))).collect();
+    let expressions = selector.match_expressions();
+    parts.extend(
+        expressions.elements().map(|expression| (expression.key().text(), expression_text(&expression))),
+    );
+    parts.sort_by_key(|(key, _)| *key);
+    parts.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join(",")
 }
 
 fn expression_text(expression: &LabelSelectorRequirement<'_, '_>) -> String {
-    let values = expression.values().texts().collect::<Vec<_>>().join(",");
+    let mut values: Vec<&str> = expression.values().texts().collect();
+    values.sort_unstable();
+    let values = values.join(",");
     let key = expression.key().text();
     match expression.operator().text() {
         "In" => format!("{key} in ({values})"),
@@ -176,53 +198,5 @@ pub(crate) fn age_or_none(object: &Object, path: &[&str]) -> CellValue {
     match object.get_str(path) {
         Some(moment) => CellValue::age_of(Some(moment)),
         None => "<none>".into(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use registry_core::Resource;
-    use registry_core::resource::CellValue;
-    use serde_json::json;
-
-    use super::*;
-    use crate::api::admissionregistration::mutatingadmissionpolicybindings::MutatingAdmissionPolicyBindings;
-    use crate::api::batch::cronjobs::CronJobs;
-    use crate::api::core::endpoints::Endpoints;
-    use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
-    use crate::api::networking::ipaddresses::IPAddresses;
-
-    /// Returns a cell of the row that a resource's printer makes of an object.
-    fn cell<R: Resource>(index: usize, object: Value) -> CellValue {
-        let object = Object::from_value(object).unwrap();
-        R::TYPE.instantiate().columns[index].cell.value(&object)
-    }
-
-    #[test]
-    fn cells_are_those_of_kubernetes() {
-        let subset =
-            json!({"addresses": [{"ip": "1.1.1.1"}, {"ip": "::1"}], "ports": [{"port": 1}, {"port": 2}]});
-        let bound = json!({"spec": {"volumeName": "v", "volumeAttributesClassName": ""}});
-        let selected = json!({"spec": {"paramRef": {"namespace": "n", "selector": {
-            "matchLabels": {"a": "b"}, "matchExpressions": [{"key": "k", "operator": "In", "values": ["x", "y"]}],
-        }}}});
-        let shown = "&LabelSelector{MatchLabels:map[string]string{a: b,},MatchExpressions:\
-             []LabelSelectorRequirement{LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},},}";
-        let parent =
-            json!({"spec": {"parentRef": {"group": "Apps", "resource": "deployments", "name": "d"}}});
-        for (found, expected) in [
-            (cell::<Endpoints>(1, json!({"subsets": [subset]})), "1.1.1.1:1,[::1]:1,1.1.1.1:2 + 1 more..."),
-            (cell::<CronJobs>(3, json!({"spec": {"suspend": true}})), "True"),
-            (cell::<CronJobs>(3, json!({})), "<unset>"),
-            (cell::<PersistentVolumeClaims>(3, bound.clone()), "0"),
-            (cell::<PersistentVolumeClaims>(3, json!({"status": {"capacity": {"storage": "1Gi"}}})), ""),
-            (cell::<PersistentVolumeClaims>(6, bound), ""),
-            (cell::<PersistentVolumeClaims>(6, json!({})), "<unset>"),
-            (cell::<MutatingAdmissionPolicyBindings>(2, selected), shown),
-            (cell::<IPAddresses>(1, parent), "deployments.apps/d"),
-            (cell::<IPAddresses>(1, json!({})), "<none>"),
-        ] {
-            assert_eq!(found, CellValue::from(expected));
-        }
     }
 }

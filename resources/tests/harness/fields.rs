@@ -162,7 +162,7 @@ async fn check(line: &Line) -> Vec<String> {
     let api = super::all_kinds();
     let place = format!("{}:{}", line.table.display(), line.number);
     let line = &line.value;
-    let is_of_kind = |path: &&InstalledPath| super::is_stable_kind(path) && is_line_of(line, path);
+    let is_of_kind = |path: &&InstalledPath| super::reference::is_stable_kind(path) && is_line_of(line, path);
     let Some(installed) = api.paths.iter().find(is_of_kind) else {
         return vec![format!("{place}: no stable version of a kind")];
     };
@@ -245,7 +245,7 @@ fn each_kind_has_a_line() {
         BESIDES.contains(&path.resource.kind.kind) || lines.iter().any(|line| is_line_of(&line.value, path))
     };
     let api = super::all_kinds();
-    let stable = api.paths.iter().filter(|path| super::is_stable_kind(path));
+    let stable = api.paths.iter().filter(|path| super::reference::is_stable_kind(path));
     let without: Vec<String> = stable
         .filter(|path| !has_line(path))
         .map(|path| {

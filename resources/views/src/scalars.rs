@@ -125,7 +125,7 @@ impl Integer<'_, '_> {
         self.integer().unwrap_or_default()
     }
 
-    /// Adds an error if its number is no port.
+    /// Adds an error if its number is not a port.
     pub fn check_port(&self, errors: &mut ErrorList) {
         self.check_between(1, 65_535, errors);
     }
@@ -174,7 +174,7 @@ impl<'v> Bytes<'v, '_> {
         self.any_text()
     }
 
-    /// Returns its bytes; none if absent. The schema refuses text that is no base 64 before an object is seen, so such
+    /// Returns its bytes; none if absent. The schema refuses text that is not base 64 before an object is seen, so such
     /// text, which only an object built in code can have, has none either.
     pub fn bytes(&self) -> Vec<u8> {
         STANDARD.decode(self.text()).unwrap_or_default()

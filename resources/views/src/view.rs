@@ -24,7 +24,7 @@ pub trait Typed<'v, 'p> {
     /// Returns the view of a field of this type.
     fn typed(view: View<'v, 'p>) -> Self;
 
-    /// Returns the view of a value that is no part of an object, whose path is empty.
+    /// Returns the view of a value that is not part of an object, whose path is empty.
     fn from_value(value: &'v Value) -> Self
     where
         Self: Sized,
@@ -56,7 +56,7 @@ impl<'v, 'p> View<'v, 'p> {
         Self { value: something(object.0.get(name)), parent: None, step: PathStep::Name(name) }
     }
 
-    /// Returns a value that is no part of an object, whose path is empty.
+    /// Returns a value that is not part of an object, whose path is empty.
     pub fn root(value: &'v Value) -> Self {
         Self { value: something(Some(value)), parent: None, step: PathStep::Name("") }
     }

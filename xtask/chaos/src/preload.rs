@@ -74,7 +74,7 @@ impl Library {
             return Err("they need Linux with glibc".into());
         }
         let path = directory.join("preload.so");
-        let text = path.to_str().ok_or("the directory for temporary files has a name that is no UTF-8")?;
+        let text = path.to_str().ok_or("the directory for temporary files has a name that is not UTF-8")?;
         if text.contains([' ', ':']) {
             return Err(format!(
                 "{text} has a space or a colon, at which LD_PRELOAD ends a path; TMPDIR names another one"

@@ -285,7 +285,7 @@ impl Worker {
             Ok(reply) => return self.recorder.fail(&format!("get: {}", reply.reason())),
             Err(error) => return self.recorder.fail(&format!("get: {error}")),
         };
-        let Some(version) = version else { return self.recorder.fail("get: the answer is no object") };
+        let Some(version) = version else { return self.recorder.fail("get: the answer is not an object") };
         if let Some(version) = &version {
             self.known.insert((target.scope.clone(), object.to_owned()), version.clone());
         }
@@ -334,7 +334,7 @@ fn answer(kind: Kind, object: &str, action: &Action, answered: Result<Reply, Req
         }
         return match kind.read(&reply.body) {
             Some((_, version)) => Answer::Done { version: Some(version) },
-            None => Answer::Unknown { reason: "the answer is no object".to_owned() },
+            None => Answer::Unknown { reason: "the answer is not an object".to_owned() },
         };
     }
     if let Some(refusal) = refusal(&reply, object) {

@@ -155,7 +155,7 @@ impl<'a> Walk<'a> {
             match ResourceModel::parse(&annotated.item.clone().into()) {
                 Ok(model) => match self.declared(annotated, model) {
                     Ok(found) => declared.push(found),
-                    Err(told) => wrong.push(told.to_string()),
+                    Err(failure) => wrong.push(failure.to_string()),
                 },
                 Err(errors) => wrong.push(self.located(&annotated.file, &errors)),
             }
@@ -171,7 +171,7 @@ impl<'a> Walk<'a> {
     fn declared(&self, annotated: &Annotated, model: ResourceModel) -> Result<Declared, Failure> {
         let file = self.workspace.shown(&annotated.file);
         let line = annotated.item.ident.span().start().line;
-        let here = |told: Failure| format!("{file}:{line}: {told}");
+        let here = |failure: Failure| format!("{file}:{line}: {failure}");
         let path = self.nameable(&annotated.module, &model.ident.to_string()).map_err(here)?;
         let mut found = Vec::new();
         for attribute in &model.subresources {

@@ -136,8 +136,8 @@ impl Names {
                 && registry_grammar::is_annotated(&item)
             {
                 registry_grammar::ResourceModel::parse(&item.into()).map_err(|errors| {
-                    let told: Vec<String> = errors.into_iter().map(|error| error.to_string()).collect();
-                    told.join("; ")
+                    let messages: Vec<String> = errors.into_iter().map(|error| error.to_string()).collect();
+                    messages.join("; ")
                 })?;
             }
         }
@@ -223,9 +223,10 @@ mod tests {
 
     #[test]
     fn names_that_the_grammar_refuses_are_refused_before_anything_is_written() {
-        let told = |group_version, kind| Names::new(group_version, kind).expect_err("bad names").to_string();
-        assert!(told("Zoo/v1", "Enclosure").contains("not an API group"));
-        assert!(told("zoo.example.dev/one", "Enclosure").contains("not an API version"));
-        assert!(told("zoo.example.dev/v1", "enclosure").contains("not a kind"));
+        let message =
+            |group_version, kind| Names::new(group_version, kind).expect_err("bad names").to_string();
+        assert!(message("Zoo/v1", "Enclosure").contains("not an API group"));
+        assert!(message("zoo.example.dev/one", "Enclosure").contains("not an API version"));
+        assert!(message("zoo.example.dev/v1", "enclosure").contains("not a kind"));
     }
 }

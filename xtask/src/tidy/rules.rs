@@ -107,7 +107,7 @@ impl<'ast> Visit<'ast> for Functions {
 mod tests {
     use super::*;
 
-    fn told(path: &str, text: &str) -> Vec<(usize, String)> {
+    fn findings(path: &str, text: &str) -> Vec<(usize, String)> {
         let findings = check(path, text).expect("it parses");
         findings.into_iter().map(|finding| (finding.line, finding.message)).collect()
     }
@@ -116,27 +116,30 @@ mod tests {
     fn long_functions_and_modules_are_told() {
         let long = format!("struct A;\nimpl A {{\nfn long() {{\n{}}}\n}}\n", "let a = 1;\n".repeat(69));
         assert_eq!(
-            told("src/a.rs", &long),
+            findings("src/a.rs", &long),
             [(3, "`long` has 71 lines; a function has at most 70".to_owned())]
         );
         let short = long.replacen("let a = 1;\n", "", 1);
-        assert_eq!(told("src/a.rs", &short), []);
+        assert_eq!(findings("src/a.rs", &short), []);
         let lines = "const A: u8 = 1;\n".repeat(501);
-        assert_eq!(told("src/a.rs", &lines), [(1, "501 lines; a module has at most 500".to_owned())]);
-        assert_eq!(told("src/a/tests.rs", &lines), []);
+        assert_eq!(findings("src/a.rs", &lines), [(1, "501 lines; a module has at most 500".to_owned())]);
+        assert_eq!(findings("src/a/tests.rs", &lines), []);
     }
 
     #[test]
     fn tests_at_the_end_do_not_count() {
         let tests = "const A: u8 = 1;\n".repeat(499);
-        assert_eq!(told("src/a.rs", &format!("struct A;\n#[cfg(test)]\nmod tests {{\n{tests}}}\n")), []);
+        assert_eq!(findings("src/a.rs", &format!("struct A;\n#[cfg(test)]\nmod tests {{\n{tests}}}\n")), []);
     }
 
     #[test]
     fn empty_names_and_unfinished_work_are_told() {
-        assert_eq!(told("src/utils.rs", "").len(), 1);
-        assert_eq!(told("src/a/mod.rs", "").len(), 1);
+        assert_eq!(findings("src/utils.rs", "").len(), 1);
+        assert_eq!(findings("src/a/mod.rs", "").len(), 1);
         let unfinished = format!("fn a() {{}}\n// {}: the rest\n", UNFINISHED[0]);
-        assert_eq!(told("src/a.rs", &unfinished), [(2, format!("`{}` is unfinished work", UNFINISHED[0]))]);
+        assert_eq!(
+            findings("src/a.rs", &unfinished),
+            [(2, format!("`{}` is unfinished work", UNFINISHED[0]))]
+        );
     }
 }

@@ -33,7 +33,7 @@ pub enum EgressError {
         /// The reason.
         source: std::io::Error,
     },
-    /// It is no configuration.
+    /// It is not a configuration.
     #[error("failed to read egress selector config: {0}")]
     Decoding(#[from] DecodingError),
     /// A field is invalid.
@@ -54,7 +54,7 @@ pub enum EgressError {
 /// Error of a proxy that cannot be connected to as the configuration says.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
-    /// The address is no URL.
+    /// The address is not a URL.
     #[error("invalid proxy server url {url:?}: {source}")]
     Url {
         /// The address.

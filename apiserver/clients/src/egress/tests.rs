@@ -72,7 +72,7 @@ async fn no_proxy_is_asked_for_what_is_no_name_or_for_its_own_machine() {
     let route = Socket::bind().route();
     for text in ["", "a b", "a:1", "node:22 HTTP/1.1\r\nX-Injected: 1\r\nX: ", "n\u{f6}de", "[::1", "a/b"] {
         let refused = route.resolve(text, 10_250).await.err().unwrap().to_string();
-        assert_eq!(refused, format!("{text:?} is no name of a host"));
+        assert_eq!(refused, format!("{text:?} is not a host name"));
     }
     for name in ["localhost", "LOCALHOST.", "a.localhost"] {
         let target = route.resolve(name, 443).await.unwrap();

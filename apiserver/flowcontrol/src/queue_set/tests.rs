@@ -368,7 +368,7 @@ impl Simulation {
 }
 
 #[test]
-fn flows_get_equal_parts_whatever_they_ask_for() {
+fn flows_get_equal_parts_for_unequal_requests() {
     // Narrow and wide, short and long requests, few and many clients.
     let flows = vec![(1, 3), (2, 3), (1, 40), (2, 15)];
     let mut simulation = Simulation::new(set(queues(16, 1, 1000), 16), flows);
@@ -436,7 +436,7 @@ fn check(set: &QueueSet) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn whatever_happens_the_numbers_are_right_and_all_seats_come_back(steps in steps()) {
+    fn random_steps_keep_the_numbers_right_and_return_all_seats(steps in steps()) {
         let requests = Requests::new();
         let mut set = set(queues(4, 2, 5), 4);
         let mut now = Duration::ZERO;

@@ -38,14 +38,14 @@ impl PartialEq for RemoteSpec {
     }
 }
 
-/// Error of a text that is no document.
+/// Error of a text that is not a document.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
-    /// It is no JSON.
+    /// It is not JSON.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// It is JSON of another type.
-    #[error("it is no object")]
+    #[error("it is not an object")]
     NoObject,
     /// It cannot be compressed.
     #[error(transparent)]

@@ -43,7 +43,7 @@ pub enum InvalidManifest {
     /// A field stands twice.
     #[error("strict decoding error: {0}")]
     Duplicate(FieldIssue),
-    /// A document is no object.
+    /// A document is not an object.
     #[error("a document has to be an object, and is another value")]
     NoObject,
     /// An object does not say what it is.

@@ -18,14 +18,14 @@ use resources::api::admissionregistration::mutatingadmissionpolicybindings::Muta
 
 use crate::admission::expressions::{Subject, Write};
 use crate::admission::manifests::ManifestDirectory;
-use crate::admission::matching::{Matched, Matcher, VersionedObjects, namespace_of, own_path};
+use crate::admission::matching::{Matched, Matcher, VersionedObjects, own_path};
 use crate::admission::{AdmissionPlugin, Attributes, MutatingAdmission, ObjectWriteMut, Operation};
 use crate::main_server::MainKinds;
 use crate::metrics::{AdmissionMetrics, ManifestMetrics};
 
 use super::definitions::{Binding, Policy};
 use super::in_force::{Bound, InForce};
-use super::params::Params;
+use super::matching::Matching;
 use super::{PolicySetup, cause, forbidden, is_excluded};
 
 mod mutator;
@@ -96,61 +96,6 @@ impl MutatingPolicies {
         metrics: &ManifestMetrics,
     ) -> BoxFuture<'static, ()> {
         self.in_force.follow(directory, metrics)
-    }
-
-    /// Returns what is to be applied to a write, by the object before all of it.
-    async fn invocations(
-        &self,
-        in_force: &[Bound<Mutator, ()>],
-        write: &Write<'_>,
-        object: Option<&Object>,
-        old: Option<&Object>,
-        refusals: &mut Refusals,
-    ) -> Vec<Invocation> {
-        let Write { context, attributes, .. } = *write;
-        let namespace = namespace_of(context, attributes);
-        let mut invocations = Vec::new();
-        for Bound { policy, bindings } in in_force {
-            let matched = self.matcher.matches(&policy.criteria, context, attributes, object, old).await;
-            let matched = match matched {
-                Ok(Some(matched)) => matched,
-                Ok(None) => continue,
-                Err(failure) => {
-                    refusals.misconfigured(policy, None, &failure.message);
-                    continue;
-                }
-            };
-            let params =
-                match Params::find(policy.param_kind.as_ref(), attributes, self.main.as_deref()).await {
-                    Ok(params) => params,
-                    Err(failure) => {
-                        refusals.misconfigured(policy, None, &failure);
-                        continue;
-                    }
-                };
-            for binding in bindings {
-                if let Some(criteria) = &binding.criteria {
-                    match self.matcher.matches(criteria, context, attributes, object, old).await {
-                        Ok(Some(_)) => {}
-                        Ok(None) => continue,
-                        Err(failure) => {
-                            refusals.misconfigured(policy, Some(binding), &failure.message);
-                            continue;
-                        }
-                    }
-                }
-                match params.collect(binding.params.as_ref(), namespace).await {
-                    Ok(found) => invocations.extend(found.into_iter().map(|param| Invocation {
-                        policy: policy.clone(),
-                        binding: binding.clone(),
-                        matched: matched.clone(),
-                        param,
-                    })),
-                    Err(failure) => refusals.misconfigured(policy, Some(binding), &failure),
-                }
-            }
-        }
-        invocations
     }
 
     /// Applies policies in their order; each sees the changes of those before it.
@@ -265,13 +210,51 @@ impl MutatingAdmission for MutatingPolicies {
         let Some(in_force) = self.in_force.current(attributes).await? else { return Ok(()) };
         let write = Write::new(context, attributes, &self.access);
         let mut refusals = Refusals::default();
-        let invocations = self.invocations(&in_force, &write, object.as_deref(), old, &mut refusals).await;
+        let matching = Matching {
+            matcher: &self.matcher,
+            main: self.main.as_deref(),
+            write: &write,
+            object: object.as_deref(),
+            old,
+        };
+        let invocations = invocations(&in_force, matching, &mut refusals).await;
         let name = object.as_deref().map(named).unwrap_or_default();
         if !invocations.is_empty() {
             self.apply(&write, &invocations, object, old, &mut refusals).await?;
         }
         refusals.refuse(attributes, &name)
     }
+}
+
+/// Returns what is to be applied to a write, by the object before all of it.
+async fn invocations(
+    in_force: &[Bound<Mutator, ()>],
+    matching: Matching<'_>,
+    refusals: &mut Refusals,
+) -> Vec<Invocation> {
+    let mut invocations = Vec::new();
+    for Bound { policy, bindings } in in_force {
+        let matched = match matching.policy(policy).await {
+            Ok(Some(matched)) => matched,
+            Ok(None) => continue,
+            Err(failure) => {
+                refusals.misconfigured(policy, None, &failure);
+                continue;
+            }
+        };
+        for binding in bindings {
+            match matching.params(&matched, binding).await {
+                Ok(params) => invocations.extend(params.into_iter().flatten().map(|param| Invocation {
+                    policy: policy.clone(),
+                    binding: binding.clone(),
+                    matched: matched.matched.clone(),
+                    param,
+                })),
+                Err(failure) => refusals.misconfigured(policy, Some(binding), &failure),
+            }
+        }
+    }
+    invocations
 }
 
 /// Returns an object with the name of another.

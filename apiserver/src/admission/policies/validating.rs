@@ -20,14 +20,14 @@ use serde_json::Value;
 
 use crate::admission::expressions::{Subject, Write};
 use crate::admission::manifests::ManifestDirectory;
-use crate::admission::matching::{Matched, MatchedObjects, Matcher, VersionedObjects, namespace_of};
+use crate::admission::matching::{Matched, MatchedObjects, Matcher, VersionedObjects};
 use crate::admission::{AdmissionPlugin, ObjectWrite, ServedKinds, ValidatingAdmission};
 use crate::main_server::MainKinds;
 use crate::metrics::{AdmissionMetrics, Enforcement, ManifestMetrics};
 
 use super::definitions::{Binding, Policy};
 use super::in_force::{Bound, InForce};
-use super::params::{Params, ParamsError};
+use super::matching::Matching;
 use super::type_checking::TypeChecking;
 use super::{PolicySetup, cause, forbidden, is_excluded};
 
@@ -58,7 +58,7 @@ pub(super) struct ValidatingPolicies {
 
 /// The first denial of a write, and what else its policies have found.
 struct Decisions<'a> {
-    write: Write<'a>,
+    write: &'a Write<'a>,
     metrics: &'a AdmissionMetrics,
     object: Option<&'a Object>,
     old: Option<&'a Object>,
@@ -111,19 +111,16 @@ impl ValidatingPolicies {
         decisions: &mut Decisions<'_>,
     ) -> Result<(), StatusError> {
         let policy = &bound.policy;
-        let Write { context, attributes, .. } = decisions.write;
-        let matched =
-            self.matcher.matches(&policy.criteria, context, attributes, decisions.object, decisions.old);
-        let matched = match matched.await {
+        let matching = Matching {
+            matcher: &self.matcher,
+            main: self.main.as_deref(),
+            write: decisions.write,
+            object: decisions.object,
+            old: decisions.old,
+        };
+        let matched = match matching.policy(policy).await {
             Ok(Some(matched)) => matched,
             Ok(None) => return Ok(()),
-            Err(failure) => {
-                decisions.misconfigured(policy, None, &failure.message);
-                return Ok(());
-            }
-        };
-        let params = match Params::find(policy.param_kind.as_ref(), attributes, self.main.as_deref()).await {
-            Ok(params) => params,
             Err(failure) => {
                 decisions.misconfigured(policy, None, &failure);
                 return Ok(());
@@ -131,37 +128,18 @@ impl ValidatingPolicies {
         };
         let mut annotations = Annotations::default();
         for binding in &bound.bindings {
-            let found = self.params_of(binding, &params, decisions).await;
-            match found {
-                Ok(Some(found)) => {
+            match matching.params(&matched, binding).await {
+                Ok(Some(params)) => {
                     let parts = (policy.as_ref(), binding.as_ref());
-                    self.evaluate_binding(parts, &matched, &found, decisions, &mut annotations).await?;
+                    let version = &matched.matched;
+                    self.evaluate_binding(parts, version, &params, decisions, &mut annotations).await?;
                 }
                 Ok(None) => {}
                 Err(failure) => decisions.misconfigured(policy, Some(binding), &failure),
             }
         }
-        annotations.publish(&policy.name, context);
+        annotations.publish(&policy.name, decisions.write.context);
         Ok(())
-    }
-
-    /// Returns the parameters of a binding, if it matches the write.
-    async fn params_of(
-        &self,
-        binding: &Binding<Actions>,
-        params: &Params<'_>,
-        decisions: &Decisions<'_>,
-    ) -> Result<Option<Vec<Option<Object>>>, ParamsError> {
-        let Write { context, attributes, .. } = decisions.write;
-        if let Some(criteria) = &binding.criteria {
-            let matched =
-                self.matcher.matches(criteria, context, attributes, decisions.object, decisions.old);
-            if matched.await?.is_none() {
-                return Ok(None);
-            }
-        }
-        let namespace = namespace_of(context, attributes);
-        params.collect(binding.params.as_ref(), namespace).await.map(Some)
     }
 
     async fn evaluate_binding(
@@ -195,7 +173,7 @@ impl ValidatingPolicies {
                 params: param.as_ref(),
                 namespace: decisions.namespace.as_ref(),
             };
-            let outcome = policy.evaluator.validate(policy, &decisions.write, &subject, &self.metrics).await;
+            let outcome = policy.evaluator.validate(policy, decisions.write, &subject, &self.metrics).await;
             decisions.take(policy, binding, outcome, annotations);
         }
         Ok(())
@@ -227,7 +205,7 @@ impl ValidatingAdmission for ValidatingPolicies {
         let Some(in_force) = self.in_force.current(attributes).await? else { return Ok(()) };
         let write = Write::new(context, attributes, &self.access);
         let metrics = &self.metrics;
-        let mut decisions = Decisions { write, metrics, object, old, denied: None, namespace: None };
+        let mut decisions = Decisions { write: &write, metrics, object, old, denied: None, namespace: None };
         for bound in in_force.iter() {
             self.evaluate_policy(bound, &mut decisions).await?;
         }

@@ -34,7 +34,7 @@ pub(super) struct Answer {
     pub(super) result: Option<Refusal>,
     /// The change that the webhook asks for, a JSON patch; empty if it asks for none.
     pub(super) patch: Vec<u8>,
-    /// The type of the patch, if it is no JSON patch.
+    /// The type of the patch, if it is not JSON patch.
     pub(super) unknown_patch_type: Option<String>,
     /// Annotations of the request's audit events.
     pub(super) audit_annotations: BTreeMap<String, String>,
@@ -93,7 +93,7 @@ enum PatchBytes {
 /// Error of an answer that cannot be used. The texts are Kubernetes'.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
-    /// It is no review.
+    /// It is not a review.
     #[error(transparent)]
     Undecodable(#[from] Undecodable),
     /// It is no answer to the question.
@@ -101,7 +101,7 @@ pub(super) enum Fault {
     Invalid(#[from] InvalidAnswer),
 }
 
-/// Error of an answer that is no review.
+/// Error of an answer that is not a review.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Undecodable {
     #[error("couldn't get version/kind; json parse error: {reason}")]

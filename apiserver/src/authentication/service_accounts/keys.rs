@@ -209,7 +209,7 @@ impl VerifyingKey {
     /// Parses a `SubjectPublicKeyInfo`.
     ///
     /// # Errors
-    /// Fails if it is no key that signatures can be verified with here.
+    /// Fails if it is not a key that signatures can be verified with here.
     pub(super) fn from_spki(der: &[u8]) -> Result<Self, KeyError> {
         let (_, info) = SubjectPublicKeyInfo::from_der(der).map_err(|_| KeyError::NoKey)?;
         let id = BASE64_URL_SAFE_NO_PAD.encode(digest(&SHA256, der));

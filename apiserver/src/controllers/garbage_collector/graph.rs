@@ -332,15 +332,15 @@ impl Graph {
 
     /// Returns the coordinates after `absent`, in a cyclic order, among those that dependents say.
     fn alternative(&self, uid: &Uid, dependents: &[Uid], absent: &Coordinates) -> Option<Coordinates> {
-        let said: BTreeSet<Coordinates> = dependents
+        let named: BTreeSet<Coordinates> = dependents
             .iter()
             .filter_map(|dependent| self.nodes.get(dependent))
             .flat_map(|node| node.owners.iter().map(|owner| (owner, &node.coordinates.namespace)))
             .filter(|(owner, _)| *owner.uid == **uid)
             .map(|(owner, namespace)| Coordinates::referred(owner, namespace))
-            .filter(|said| said != absent)
+            .filter(|named| named != absent)
             .collect();
-        said.iter().find(|said| *said > absent).or_else(|| said.first()).cloned()
+        named.iter().find(|named| *named > absent).or_else(|| named.first()).cloned()
     }
 
     /// Learns all objects of a kind. Virtual nodes that may be of the kind are examined.

@@ -22,7 +22,7 @@ pub(super) struct Declared {
     kind: String,
 }
 
-/// Error of a declared type that is no text. The text is that of Go's JSON decoder.
+/// Error of a declared type that is not text. The text is that of Go's JSON decoder.
 #[derive(Debug, thiserror::Error)]
 #[error("json: cannot unmarshal {found} into Go struct field .{name} of type string")]
 pub(super) struct NoText {

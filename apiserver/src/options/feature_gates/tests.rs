@@ -156,13 +156,13 @@ fn gates_that_cannot_be_switched_keep_their_value_when_all_of_their_stage_are() 
     };
     assert!(!is_on("HPAScaleToZero") && is_on("ConstrainedImpersonation"), "their defaults");
     assert!(is_on("AllAlpha") && !is_on("AllBeta"));
-    let kept = |name: &str| gates.kept(gates.said(Gate::named(name).unwrap()).unwrap());
+    let kept = |name: &str| gates.kept(gates.switch_of(Gate::named(name).unwrap()).unwrap());
     assert!(
         kept("AllAlpha").contains(&"HPAScaleToZero") && !kept("AllAlpha").contains(&"CBORServingAndStorage")
     );
     assert!(kept("AllBeta").contains(&"ConstrainedImpersonation"));
     assert!(!kept("AllBeta").contains(&"AllBeta") && !kept("AllBeta").contains(&"HPAScaleToZero"));
     let named = emulated("AllAlpha=true,HPAScaleToZero=false", "1.36").expect("gates");
-    let all = named.said(Gate::named("AllAlpha").unwrap()).unwrap();
+    let all = named.switch_of(Gate::named("AllAlpha").unwrap()).unwrap();
     assert!(!named.kept(all).contains(&"HPAScaleToZero"), "it was asked for");
 }

@@ -9,7 +9,7 @@ fn read(arguments: &[&str]) -> Result<Options, String> {
 }
 
 /// Returns the error of a command line.
-fn told(arguments: &[&str]) -> String {
+fn message(arguments: &[&str]) -> String {
     read(arguments).expect_err("a mistake")
 }
 
@@ -24,15 +24,16 @@ fn flags_of_former_releases_are_told_with_what_to_use_instead() {
         ("--enable-swagger-ui", "in a former release; leave it out"),
         ("--cloud_provider=aws", "--cloud-provider was removed from kube-apiserver in Kubernetes 1.33"),
     ] {
-        let told = told(&[flag]);
-        assert!(told.contains(expected) && !told.contains("tip:"), "{told}");
+        let message = message(&[flag]);
+        assert!(message.contains(expected) && !message.contains("tip:"), "{message}");
     }
-    let told = told(&["--logtostderr", "--v=2", "--log_dir=/x", "--logtostderr=true", "--", "--port=1"]);
+    let message =
+        message(&["--logtostderr", "--v=2", "--log_dir=/x", "--logtostderr=true", "--", "--port=1"]);
     assert!(
-        told.contains("--logtostderr was removed") && told.contains("\n  --log-dir was removed"),
-        "{told}"
+        message.contains("--logtostderr was removed") && message.contains("\n  --log-dir was removed"),
+        "{message}"
     );
-    assert!(!told.contains("--port"), "{told}");
+    assert!(!message.contains("--port"), "{message}");
 }
 
 #[test]
@@ -82,48 +83,48 @@ fn a_truth_value_behind_its_flag_is_told_to_stand_behind_an_equals_sign() {
         &["--v=1", "--anonymous_auth", "false", "test", "--", "x"],
         &["test", "--anonymous-auth", "false", "--", "x"],
     ] {
-        let told = told(arguments);
+        let message = message(arguments);
         let expected =
             "error: the value of --anonymous-auth stands behind '=': write '--anonymous-auth=false'\n";
-        assert!(told.starts_with(expected), "{told}");
+        assert!(message.starts_with(expected), "{message}");
     }
 }
 
 #[test]
 fn a_word_that_is_not_a_command_is_told_with_the_commands() {
     for word in ["man", "start", "flags", "zork", "false", "--help=x"] {
-        let told = told(&[word]);
+        let message = message(&[word]);
         assert!(
-            !told.contains("man-page") && !told.contains("manifests") && !told.contains("tip:"),
-            "{told}"
+            !message.contains("man-page") && !message.contains("manifests") && !message.contains("tip:"),
+            "{message}"
         );
         if !word.starts_with('-') {
             let expected = format!(
                 "error: '{word}' is not a command: use one of completion, kubeconfig, storage, test, token, or no command, \
                  to serve\n"
             );
-            assert!(told.starts_with(&expected), "{told}");
+            assert!(message.starts_with(&expected), "{message}");
         }
     }
-    let told = told(&["storage", "chek"]);
+    let message = message(&["storage", "chek"]);
     let expected = "error: 'chek' is not a command of 'storage': use one of backup, check, export, import, migrate, restore\n";
-    assert!(told.starts_with(expected), "{told}");
+    assert!(message.starts_with(expected), "{message}");
 }
 
 #[test]
 fn a_command_of_a_test_is_told_to_stand_behind_two_hyphens() {
     let expected = "error: put the command to run behind '--': 'harbor test -- pytest -x tests'\n";
-    let told = told(&["--v=1", "test", "pytest", "-x", "tests"]);
-    assert!(told.starts_with(expected), "{told}");
+    let message = message(&["--v=1", "test", "pytest", "-x", "tests"]);
+    assert!(message.starts_with(expected), "{message}");
 }
 
 #[test]
 fn a_token_without_a_subject_is_told_how_to_name_one() {
     let expected = "error: name a service account, as NAMESPACE/NAME, or give --user with --file\n";
-    let missing = told(&["token"]);
+    let missing = message(&["token"]);
     assert!(missing.starts_with(expected), "{missing}");
-    let told = told(&["token", "--user=jane"]);
-    assert!(told.contains("--file <FILE>"), "{told}");
+    let message = message(&["token", "--user=jane"]);
+    assert!(message.contains("--file <FILE>"), "{message}");
 }
 
 #[test]
@@ -138,8 +139,8 @@ fn a_value_that_is_not_a_number_is_told_in_plain_words() {
         ("--goaway-chance=x", "it is not a valid number: use one such as 0.02"),
         ("--secure-port=70000", "70000 is not in 0..=65535"),
     ] {
-        let told = told(&[argument]);
-        assert!(told.contains(expected), "{told}");
+        let message = message(&[argument]);
+        assert!(message.contains(expected), "{message}");
     }
 }
 
@@ -173,7 +174,7 @@ fn the_verbosity_and_the_data_directory_are_accepted_behind_every_command() {
 fn flags_that_a_command_shares_with_the_server_are_described_for_it() {
     // Without the line breaks, whose places depend on the width.
     let help = |command: &[&str]| {
-        told(&[command, &["--help"]].concat()).split_whitespace().collect::<Vec<_>>().join(" ")
+        message(&[command, &["--help"]].concat()).split_whitespace().collect::<Vec<_>>().join(" ")
     };
     for (command, expected) in [
         (&["test"][..], "Keeps the data in this directory [default: in memory"),

@@ -35,7 +35,7 @@ impl Index {
     /// Reads an index, which is empty if there is no file.
     ///
     /// # Errors
-    /// Fails if the file is no index, or cannot be read.
+    /// Fails if the file is not an index, or cannot be read.
     pub(super) fn open(path: PathBuf) -> Result<Self, CommandError> {
         let releases = match std::fs::read(&path) {
             Ok(text) => read(&text)
@@ -57,7 +57,7 @@ impl Index {
     }
 }
 
-/// Error of a file that is no index.
+/// Error of a file that is not an index.
 #[derive(Debug, thiserror::Error)]
 enum IndexError {
     #[error(transparent)]

@@ -53,7 +53,7 @@ async fn with_the_flag_an_extension_server_on_this_machine_is_reached() {
     let proxied = format!("{SERVICES}/wardle:{}/proxy/", extension.address.port());
     let refused = client.send("GET", &proxied, &Value::Null).await;
     assert!(refused.status >= 400, "{}", refused.text());
-    // And the server itself is no backend.
+    // And the server itself is not a backend.
     let mut own = client.get(&api_service_path()).await;
     own["spec"]["service"]["port"] = server.address().port().into();
     client.expect(200, "PUT", &api_service_path(), own).await;

@@ -53,7 +53,7 @@ async fn tokens_of_the_issuer_name_users_and_no_others_do() {
         ("no expiry", with("exp", Value::Null)),
         ("not valid yet", with("nbf", json!(now + 300))),
         ("no name", with("sub", Value::Null)),
-        ("a name that is no string", with("sub", json!(["jane"]))),
+        ("a name that is not a string", with("sub", json!(["jane"]))),
         ("too large", with("filler", json!("x".repeat(16 * 1024)))),
     ];
     bad.extend(forged(&issuer, &claims));

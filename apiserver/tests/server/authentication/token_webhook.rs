@@ -69,8 +69,8 @@ async fn the_webhook_is_asked_about_tokens_that_nobody_else_knows() {
     }
     let vault = review(&mut connection, "vault", json!(["vault", "x"])).await;
     assert_eq!((&vault["authenticated"], &vault["audiences"]), (&json!(true), &json!(["vault"])));
-    let told = review(&mut connection, "told", json!([])).await;
-    assert_eq!(told["error"], "[invalid bearer token, it is stolen]");
+    let message = review(&mut connection, "told", json!([])).await;
+    assert_eq!(message["error"], "[invalid bearer token, it is stolen]");
     server.stop().await;
 }
 

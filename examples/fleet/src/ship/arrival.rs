@@ -73,7 +73,7 @@ impl NamedCreater for Arrival {
         // The plug-ins, webhooks and policies see the body and the name of the subresource.
         admission.validate(context, Some(&port), None).await?;
         let mut arrival = ArrivalIn { port: port.name() };
-        self.ships.update_by(context, name, &mut arrival, &AdmitAll, options, &ArrivalRules).await?;
+        self.ships.with_rules(&ArrivalRules).update(context, name, &mut arrival, &AdmitAll, options).await?;
         Ok(Answer::Success(SuccessStatus { details: None, code: Some(201) }))
     }
 }

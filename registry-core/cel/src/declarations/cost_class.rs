@@ -1,4 +1,5 @@
 //! The classes of costs. The cost of a function is changed in the table `overloads.txt`: a line ends with the name of its class.
+//! The formulas of a class are in the module of `cost/calls` that has the name of its group.
 
 /// The way in which the cost of a call follows from the sizes of its operands, the receiver first, and of its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +14,36 @@ pub(crate) enum CostClass {
     Check,
     /// The parsing of a selector.
     Selector,
+    /// An operator that reads its operands.
+    Operator(OperatorCost),
+    /// A function of texts or bytes.
+    Text(TextCost),
+    /// A function of lists.
+    List(ListCost),
+    /// A function of networks.
+    Network(NetworkCost),
+}
+
+/// The classes of operators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OperatorCost {
+    /// `==`.
+    Equal,
+    /// `!=`.
+    NotEqual,
+    /// The order of texts or bytes.
+    Order,
+    /// Texts or bytes that are joined.
+    Concatenate,
+    /// Lists that are joined.
+    ConcatenateLists,
+    /// The elements of a list that is searched with `in`.
+    In,
+}
+
+/// The classes of functions of texts and bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TextCost {
     /// The characters of the first operand.
     Read,
     /// The same; the result is as long.
@@ -41,28 +72,13 @@ pub(crate) enum CostClass {
     Find,
     /// The regular expression of a named format.
     Validate,
-    /// `==`.
-    Equal,
-    /// `!=`.
-    NotEqual,
-    /// The order of texts or bytes.
-    Order,
-    /// Texts or bytes that are joined.
-    Concatenate,
-    /// Lists that are joined.
-    ConcatenateLists,
-    /// The elements of a list that is searched with `in`.
-    In,
+}
+
+/// The classes of functions of lists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ListCost {
     /// The elements of a list, with the texts in them.
     Elements,
-    /// An address in a network.
-    ContainsIp,
-    /// The same, of an address that is parsed.
-    ContainsIpText,
-    /// A network in a network.
-    ContainsCidr,
-    /// The same, of a network that is parsed.
-    ContainsCidrText,
     /// Every element of one list against every element of another.
     Intersect,
     /// The same, in both directions.
@@ -83,6 +99,19 @@ pub(crate) enum CostClass {
     SortByKeys,
 }
 
+/// The classes of functions of networks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NetworkCost {
+    /// An address in a network.
+    ContainsIp,
+    /// The same, of an address that is parsed.
+    ContainsIpText,
+    /// A network in a network.
+    ContainsCidr,
+    /// The same, of a network that is parsed.
+    ContainsCidrText,
+}
+
 // === impl CostClass ===
 
 impl CostClass {
@@ -93,40 +122,40 @@ impl CostClass {
             "conditional" => Self::Conditional,
             "check" => Self::Check,
             "selector" => Self::Selector,
-            "read" => Self::Read,
-            "copy" => Self::Copy,
-            "read-twice" => Self::ReadTwice,
-            "replace" => Self::Replace,
-            "split" => Self::Split,
-            "join" => Self::Join,
-            "affix" => Self::Affix,
-            "to-bytes" => Self::ToBytes,
-            "from-bytes" => Self::FromBytes,
-            "quote" => Self::Quote,
-            "contains" => Self::Contains,
-            "match" => Self::Match,
-            "find" => Self::Find,
-            "validate" => Self::Validate,
-            "equal" => Self::Equal,
-            "not-equal" => Self::NotEqual,
-            "order" => Self::Order,
-            "concatenate" => Self::Concatenate,
-            "concatenate-lists" => Self::ConcatenateLists,
-            "in" => Self::In,
-            "elements" => Self::Elements,
-            "contains-ip" => Self::ContainsIp,
-            "contains-ip-text" => Self::ContainsIpText,
-            "contains-cidr" => Self::ContainsCidr,
-            "contains-cidr-text" => Self::ContainsCidrText,
-            "intersect" => Self::Intersect,
-            "equivalent" => Self::Equivalent,
-            "slice" => Self::Slice,
-            "range" => Self::Range,
-            "reverse" => Self::Reverse,
-            "flatten" => Self::Flatten,
-            "distinct" => Self::Distinct,
-            "sort" => Self::Sort,
-            "sort-by-keys" => Self::SortByKeys,
+            "equal" => Self::Operator(OperatorCost::Equal),
+            "not-equal" => Self::Operator(OperatorCost::NotEqual),
+            "order" => Self::Operator(OperatorCost::Order),
+            "concatenate" => Self::Operator(OperatorCost::Concatenate),
+            "concatenate-lists" => Self::Operator(OperatorCost::ConcatenateLists),
+            "in" => Self::Operator(OperatorCost::In),
+            "read" => Self::Text(TextCost::Read),
+            "copy" => Self::Text(TextCost::Copy),
+            "read-twice" => Self::Text(TextCost::ReadTwice),
+            "replace" => Self::Text(TextCost::Replace),
+            "split" => Self::Text(TextCost::Split),
+            "join" => Self::Text(TextCost::Join),
+            "affix" => Self::Text(TextCost::Affix),
+            "to-bytes" => Self::Text(TextCost::ToBytes),
+            "from-bytes" => Self::Text(TextCost::FromBytes),
+            "quote" => Self::Text(TextCost::Quote),
+            "contains" => Self::Text(TextCost::Contains),
+            "match" => Self::Text(TextCost::Match),
+            "find" => Self::Text(TextCost::Find),
+            "validate" => Self::Text(TextCost::Validate),
+            "elements" => Self::List(ListCost::Elements),
+            "intersect" => Self::List(ListCost::Intersect),
+            "equivalent" => Self::List(ListCost::Equivalent),
+            "slice" => Self::List(ListCost::Slice),
+            "range" => Self::List(ListCost::Range),
+            "reverse" => Self::List(ListCost::Reverse),
+            "flatten" => Self::List(ListCost::Flatten),
+            "distinct" => Self::List(ListCost::Distinct),
+            "sort" => Self::List(ListCost::Sort),
+            "sort-by-keys" => Self::List(ListCost::SortByKeys),
+            "contains-ip" => Self::Network(NetworkCost::ContainsIp),
+            "contains-ip-text" => Self::Network(NetworkCost::ContainsIpText),
+            "contains-cidr" => Self::Network(NetworkCost::ContainsCidr),
+            "contains-cidr-text" => Self::Network(NetworkCost::ContainsCidrText),
             _ => return None,
         })
     }

@@ -33,7 +33,7 @@ pub(super) fn binary<'a>(
     }
 }
 
-/// Values that cannot be compared are not equal, which is no error as it is for `==`.
+/// Values that cannot be compared are not equal, which is not an error as it is for `==`.
 fn not_equal<'a>(left: &Value<'a>, right: &Value<'a>, budget: &CostBudget<'_>) -> Evaluated<'a> {
     match compare::equal(left, right, budget) {
         Ok(equal) => Ok(Value::Bool(!equal)),

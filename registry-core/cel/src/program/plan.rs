@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Activation, Binary, Fold, Node, NodeId, Program};
 use crate::budget::CostBudget;
 use crate::checker::{Checked, Reference};
-use crate::declarations::{CostClass, Overload};
+use crate::declarations::{CostClass, OperatorCost, Overload};
 use crate::library;
 use crate::syntax::ast::{Comprehension, Expr, ExprId, Literal, Name, is_optional, operators};
 use crate::types::Type;
@@ -277,7 +277,9 @@ impl Planner<'_> {
             ("orValue", [left, right]) => Node::OptionalOr { operands: (*left, *right), unwrap: true },
             (_, [left, right]) if let Some(operator) = Binary::from_function(function) => {
                 let cost = CostClass::from_overloads(&overloads);
-                let constant = (cost == CostClass::In).then(|| self.constant_set(*right)).flatten();
+                let constant = (cost == CostClass::Operator(OperatorCost::In))
+                    .then(|| self.constant_set(*right))
+                    .flatten();
                 if let Some(set) = constant {
                     return Ok(self.add(Node::InSet { element: *left, set }));
                 }

@@ -1,4 +1,4 @@
-//! Source text to tokens. A text that is no token is reported as ANTLR reports it, and skipped.
+//! Source text to tokens. A text that is not a token is reported as ANTLR reports it, and skipped.
 
 use super::errors::{CompileError, Location};
 

@@ -15,7 +15,7 @@ pub(crate) struct Macros {
 
 /// The result of expanding a call.
 pub(crate) enum Expanded {
-    /// The call is no macro.
+    /// The call is not a macro.
     No,
     To(ExprId),
     Error {
@@ -31,6 +31,14 @@ type Refused = (ExprId, String);
 struct Builder<'a> {
     ast: &'a mut Ast,
     offset: u32,
+}
+
+/// The expressions that a loop evaluates: the first value of its accumulator, then for each element whether it goes on, and the
+/// next value.
+struct Loop {
+    init: ExprId,
+    condition: ExprId,
+    step: ExprId,
 }
 
 #[derive(Clone, Copy)]
@@ -137,17 +145,20 @@ impl Builder<'_> {
         self.add(Expr::Call { function: Arc::from(function), target: Some(target), args })
     }
 
-    /// A loop with the usual accumulator, whose value is the result if none is given.
-    fn fold(
+    /// A loop whose result is its accumulator.
+    fn fold(&mut self, range: ExprId, variables: (Name, Option<Name>), parts: Loop) -> ExprId {
+        let result = self.accumulator();
+        self.fold_into(range, variables, parts, result)
+    }
+
+    /// A loop whose result is computed from its accumulator.
+    fn fold_into(
         &mut self,
         range: ExprId,
         (variable, second_variable): (Name, Option<Name>),
-        init: ExprId,
-        condition: ExprId,
-        step: ExprId,
-        result: Option<ExprId>,
+        Loop { init, condition, step }: Loop,
+        result: ExprId,
     ) -> ExprId {
-        let result = result.unwrap_or_else(|| self.accumulator());
         let accumulator = Name::from(ACCUMULATOR);
         self.add(Expr::Comprehension(Box::new(Comprehension {
             range,
@@ -284,7 +295,7 @@ impl Builder<'_> {
         let init = self.list(Vec::new());
         let condition = self.bool(true);
         let step = self.append(transform, filter);
-        Ok(self.fold(range, (variable, None), init, condition, step, None))
+        Ok(self.fold(range, (variable, None), Loop { init, condition, step }))
     }
 
     fn filter(&mut self, range: ExprId, variable: ExprId, filter: ExprId) -> Result<ExprId, Refused> {
@@ -292,7 +303,7 @@ impl Builder<'_> {
         let init = self.list(Vec::new());
         let condition = self.bool(true);
         let step = self.append(variable, Some(filter));
-        Ok(self.fold(range, (name, None), init, condition, step, None))
+        Ok(self.fold(range, (name, None), Loop { init, condition, step }))
     }
 
     fn quantifier(
@@ -320,7 +331,7 @@ impl Builder<'_> {
                 let condition = self.call(operators::NOT_STRICTLY_FALSE, vec![accumulator]);
                 let so_far = self.accumulator();
                 let step = self.call(operators::LOGICAL_AND, vec![so_far, predicate]);
-                self.fold(range, variables, init, condition, step, None)
+                self.fold(range, variables, Loop { init, condition, step })
             }
             Quantifier::Exists => {
                 let init = self.bool(false);
@@ -328,7 +339,7 @@ impl Builder<'_> {
                 let condition = self.call(operators::NOT_STRICTLY_FALSE, vec![not]);
                 let so_far = self.accumulator();
                 let step = self.call(operators::LOGICAL_OR, vec![so_far, predicate]);
-                self.fold(range, variables, init, condition, step, None)
+                self.fold(range, variables, Loop { init, condition, step })
             }
             Quantifier::ExistsOne => {
                 let init = self.int(0);
@@ -339,7 +350,7 @@ impl Builder<'_> {
                 let count = self.accumulator();
                 let expected = self.int(1);
                 let result = self.call(operators::EQUALS, vec![count, expected]);
-                self.fold(range, variables, init, condition, step, Some(result))
+                self.fold_into(range, variables, Loop { init, condition, step }, result)
             }
         }
     }
@@ -381,7 +392,7 @@ impl Builder<'_> {
             (init, self.filtered(insert, filter))
         };
         let condition = self.bool(true);
-        Some(Ok(self.fold(range, names, init, condition, step, None)))
+        Some(Ok(self.fold(range, names, Loop { init, condition, step })))
     }
 
     fn variable_pair(&self, (first, second): (ExprId, ExprId)) -> Result<(Name, Option<Name>), Refused> {

@@ -253,7 +253,7 @@ fn equal_objects<'a>(
     Ok(!fields.iter().any(differs))
 }
 
-/// The order of two numbers of any types; `None` if one is no number or not a number.
+/// The order of two numbers of any types; `None` if one is not a number, or is NaN.
 fn compare_numbers(first: &Value<'_>, second: &Value<'_>) -> Option<Ordering> {
     let whole = |value: &Value<'_>| match value {
         Value::Int(number) => Some(i128::from(*number)),

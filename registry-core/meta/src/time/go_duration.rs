@@ -21,7 +21,7 @@ const UNITS: [(&str, u64); 8] = [
 /// Further digits of a fraction are below a nanosecond.
 const MAX_FRACTION_DIGITS: usize = 18;
 
-/// Error of a text that is no duration, in Go's words. Not retryable.
+/// Error of a text that is not a duration, in Go's words. Not retryable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GoDurationError {
     /// It has another form, or is too large.
@@ -43,7 +43,7 @@ pub enum GoDurationError {
 /// Parses a duration, in nanoseconds.
 ///
 /// # Errors
-/// Fails if the text is no duration, or does not fit.
+/// Fails if the text is not a duration, or does not fit.
 pub fn parse(text: &str) -> Result<i64, GoDurationError> {
     let invalid = || GoDurationError::Invalid(text.to_owned());
     let (is_negative, mut rest) = match text.strip_prefix('-') {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{DecodeError, Decoded, Limits, yaml};
 use crate::FieldIssue;
 
-/// Error of a file that is no configuration of its kind. Not retryable before the file changes. The texts are Kubernetes'.
+/// Error of a file that is not a configuration of its kind. Not retryable before the file changes. The texts are Kubernetes'.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodingError {
     /// It is neither YAML nor JSON.

@@ -35,7 +35,7 @@ pub enum DecodeError {
     #[error("{0}")]
     Json(String),
 
-    /// A text is no YAML.
+    /// A text is not YAML.
     #[error("yaml: {0}")]
     Yaml(&'static str),
     /// A line has a problem.
@@ -60,7 +60,7 @@ pub enum DecodeError {
     /// An object cannot have such a value.
     #[error("cbor: {0} has no place in an object")]
     CborType(Type),
-    /// A key is no string.
+    /// A key is not a string.
     #[error("cbor: {0} where a string is expected")]
     CborKey(Type),
     /// A map has a key twice.
@@ -76,8 +76,8 @@ pub enum DecodeError {
     /// A kind is unknown in a version.
     #[error("no kind {} is registered for version {}", quote(.0), quote(.1))]
     UnknownKind(String, String),
-    /// The name of a type is no UTF-8.
-    #[error("a type's name is no UTF-8")]
+    /// The name of a type is not UTF-8.
+    #[error("a type's name is not UTF-8")]
     TypeName,
     /// A message ends too early.
     #[error("unexpected EOF")]

@@ -145,7 +145,7 @@ pub enum Place {
 /// Error of an index of a list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IndexError {
-    /// The text is no number.
+    /// The text is not a number.
     #[error("strconv.Atoi: parsing {0:?}: invalid syntax")]
     Malformed(String),
     /// The list is shorter.

@@ -19,7 +19,7 @@ mod number;
 mod place;
 mod scalars;
 
-use fault::{Fault, What};
+use fault::{Fault, Problem};
 use place::Place;
 
 /// Maximum number of faults of a value; more are not reported.
@@ -86,9 +86,9 @@ impl<'a> Findings<'a> {
         self.faults.len() >= MAX_FAULTS
     }
 
-    fn add(&mut self, place: &Place<'_>, what: What<'a>) {
+    fn add(&mut self, place: &Place<'_>, problem: Problem<'a>) {
         if !self.is_full() {
-            self.faults.push(Fault { path: place.path(), what });
+            self.faults.push(Fault { path: place.path(), problem });
         }
     }
 
@@ -170,10 +170,10 @@ impl<'a> Walk<'a, '_> {
         let Some(size) = size_rules(node) else { return };
         let count = i64::try_from(list.len()).unwrap_or(i64::MAX);
         if let Some(least) = size.least_items.filter(|least| count < *least) {
-            findings.add(place, What::TooFew { count, least, what: "items" });
+            findings.add(place, Problem::TooFew { count, least, parts: "items" });
         }
         if let Some(most) = size.most_items.filter(|most| count > *most) {
-            findings.add(place, What::TooMany { count, most });
+            findings.add(place, Problem::TooMany { count, most });
         }
     }
 
@@ -188,10 +188,10 @@ impl<'a> Walk<'a, '_> {
         if let Some(size) = size_rules(node) {
             let count = i64::try_from(map.len()).unwrap_or(i64::MAX);
             if let Some(least) = size.least_properties.filter(|least| count < *least) {
-                findings.add(place, What::TooFew { count, least, what: "properties" });
+                findings.add(place, Problem::TooFew { count, least, parts: "properties" });
             }
             if let Some(most) = size.most_properties.filter(|most| count > *most) {
-                findings.add(place, What::TooMany { count, most });
+                findings.add(place, Problem::TooMany { count, most });
             }
         }
         for (key, value) in map {
@@ -202,7 +202,7 @@ impl<'a> Walk<'a, '_> {
                 (Some(id), _) => (id, place.property(key)),
                 (None, Additional::Schema(id)) => (id, place.additional(key)),
                 (None, Additional::Forbidden) => {
-                    findings.add(place, What::Forbidden(key));
+                    findings.add(place, Problem::Forbidden(key));
                     continue;
                 }
                 (None, Additional::Allowed | Additional::Unspecified) => continue,
@@ -215,7 +215,7 @@ impl<'a> Walk<'a, '_> {
                 return;
             }
             if !map.contains_key(&**name) {
-                findings.add(&place.property(name), What::Required);
+                findings.add(&place.property(name), Problem::Required);
             }
         }
     }
@@ -249,7 +249,7 @@ impl<'a> Walk<'a, '_> {
         if let Some(not) = combined.not
             && self.value(not, subject, place).is_valid()
         {
-            findings.add(place, What::Not);
+            findings.add(place, Problem::Not);
         }
     }
 
@@ -271,7 +271,7 @@ impl<'a> Walk<'a, '_> {
                 best = Some(result);
             }
         }
-        findings.add(place, What::AnyOf);
+        findings.add(place, Problem::AnyOf);
         findings.merge(best.unwrap_or_default());
     }
 
@@ -300,7 +300,7 @@ impl<'a> Walk<'a, '_> {
             findings.merge(first_valid);
             return;
         }
-        findings.add(place, What::OneOf { valid });
+        findings.add(place, Problem::OneOf { valid });
         if valid == 0 {
             findings.merge(best.unwrap_or_default());
         }
@@ -320,7 +320,7 @@ impl<'a> Walk<'a, '_> {
             findings.merge(result);
         }
         if valid != schemas.len() {
-            findings.add(place, What::AllOf { none: valid == 0 });
+            findings.add(place, Problem::AllOf { none: valid == 0 });
         }
     }
 }
@@ -330,7 +330,7 @@ fn null<'a>(node: &'a Node, place: &Place<'_>, findings: &mut Findings<'a>) {
     if node.kind == Kind::Any || node.is(Flags::NULLABLE) {
         findings.matches += 1;
     } else {
-        findings.add(place, What::Type { wanted: node.kind.name(), found: "null" });
+        findings.add(place, Problem::Type { wanted: node.kind.name(), found: "null" });
     }
     scalars::check_accepted(node, &Value::Null, place, findings);
 }

@@ -297,7 +297,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_applied_is_there(first in specs(), second in specs()) {
+    fn applied_fields_are_in_the_object(first in specs(), second in specs()) {
         let live = applied(None, first, "one");
         let forced = manager().apply(Some(&live), &thing(second.clone()), "two", true, SECOND).unwrap().expect("forced");
         let there = forced.into_value();

@@ -36,14 +36,14 @@ fn run(manager: &FieldManager<'_>, steps: &[Step]) -> Object {
     let mut live: Option<Object> = None;
     for step in steps {
         let new = match step {
-            Apply(who, spec) => {
-                let applied = manager.apply(live.as_ref(), &thing(spec.clone()), who, false, SECOND);
+            Apply(name, spec) => {
+                let applied = manager.apply(live.as_ref(), &thing(spec.clone()), name, false, SECOND);
                 applied.unwrap().expect("no conflict")
             }
-            Update(who, spec) => {
+            Update(name, spec) => {
                 let mut new = live.clone().unwrap_or_else(|| thing(json!({})));
                 new.set(&["spec"], spec.clone());
-                manager.track_update(live.as_ref(), &mut new, who, SECOND).unwrap();
+                manager.track_update(live.as_ref(), &mut new, name, SECOND).unwrap();
                 new
             }
         };
@@ -63,8 +63,8 @@ fn check(manager: &FieldManager<'_>, table: Vec<(Vec<Step>, Value, Value)>) {
             object.get(MANAGED_FIELDS).unwrap()
         );
         assert_eq!(owners(&object), expected, "{spec}");
-        if let Some(Apply(who, applied)) = steps.last() {
-            let again = manager.apply(Some(&object), &thing(applied.clone()), who, false, SECOND).unwrap();
+        if let Some(Apply(name, applied)) = steps.last() {
+            let again = manager.apply(Some(&object), &thing(applied.clone()), name, false, SECOND).unwrap();
             assert_eq!(owners(&again.expect("no conflict")), expected, "{spec}");
         }
     }

@@ -107,9 +107,9 @@ fn values_of_enums_with_data_are_checked_against_the_struct() {
         ),
         (json!({"cargo": "empty", "lamps": [{"type": "oil"}]}), "spec.lamps[0]", "missing field `litres`"),
     ] {
-        let told = wrong(&bad);
-        assert_eq!(told.len(), 1, "{told:?}");
-        assert!(told[0].starts_with(field) && told[0].contains(reason), "{told:?}");
+        let messages = wrong(&bad);
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        assert!(messages[0].starts_with(field) && messages[0].contains(reason), "{messages:?}");
     }
 }
 

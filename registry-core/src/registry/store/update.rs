@@ -21,6 +21,13 @@ use super::hooks::Pending;
 use super::keys::match_name;
 use super::{MainRules, Store, UpdateRules, Write, claimed_revision, set_resource_version};
 
+/// A store whose updates follow the rules of a path: of the main resource, of `status`, or of a custom subresource.
+#[derive(Clone, Copy)]
+pub struct RuledStore<'a> {
+    store: &'a Store,
+    rules: &'a dyn UpdateRules,
+}
+
 /// An update request, which is retried against successive states of the object.
 struct Attempt<'a> {
     store: &'a Store,
@@ -54,69 +61,16 @@ impl Updater for Store {
         admission: &dyn ValidateObject,
         options: &UpdateOptions,
     ) -> Result<(Answer, bool), StatusError> {
-        self.update_by(context, name, update, admission, options, &MainRules).await
+        self.with_rules(&MainRules).update(context, name, update, admission, options).await
     }
 }
 
 // === impl Store ===
 
 impl Store {
-    /// Performs an update by the rules of a path: of the main resource, of `status`, or of a custom subresource.
-    ///
-    /// # Errors
-    /// Fails as [`Updater::update`] does.
-    pub async fn update_by(
-        &self,
-        context: &RequestContext,
-        name: &str,
-        update: &mut dyn UpdatedObject,
-        admission: &dyn ValidateObject,
-        options: &UpdateOptions,
-        rules: &dyn UpdateRules,
-    ) -> Result<(Answer, bool), StatusError> {
-        let key = self.key(context, name)?;
-        let preconditions = update.preconditions();
-        let mut attempt = Attempt {
-            store: self,
-            context,
-            name,
-            update,
-            admission,
-            rules,
-            dry_run: options.dry_run.is_on(),
-            pending: Pending::default(),
-            removed: None,
-        };
-        if attempt.dry_run {
-            return attempt.rehearse(&key, &preconditions).await;
-        }
-        let updated = self
-            .storage
-            .guaranteed_update(&key, &preconditions, &mut attempt, None)
-            .await
-            .map_err(|error| self.operation(context, Verb::Update, name, &key).interpret(error))?;
-        let Attempt { pending, removed, .. } = attempt;
-        match updated.outcome {
-            // Nothing was written, so the reservation (`pending`) is released.
-            UpdateOutcome::Unchanged => Ok((Answer::Stored(updated.object), false)),
-            UpdateOutcome::Created => {
-                pending.commit();
-                self.created(&updated.object);
-                Ok((Answer::Stored(updated.object), true))
-            }
-            UpdateOutcome::Changed => {
-                pending.commit();
-                self.changed(&updated.object);
-                Ok((Answer::Stored(updated.object), false))
-            }
-            UpdateOutcome::Deleted => {
-                pending.commit();
-                self.removed(&updated.object).await;
-                // Clients expect the object in the response of a successful update, even if it is removed.
-                let answer = removed.map_or(Answer::Stored(updated.object), Answer::Object);
-                Ok((answer, false))
-            }
-        }
+    /// Returns this store with the rules of one of its paths.
+    pub fn with_rules<'a>(&'a self, rules: &'a dyn UpdateRules) -> RuledStore<'a> {
+        RuledStore { store: self, rules }
     }
 
     /// Prepares and validates a changed object: restores the metadata that clients must not change from the stored
@@ -166,6 +120,68 @@ impl Store {
 
     fn changed(&self, stored: &StoredObject) {
         self.notify_hooks(|hooks| hooks.after_update(stored));
+    }
+}
+
+// === impl RuledStore ===
+
+impl RuledStore<'_> {
+    /// Performs an update by the rules.
+    ///
+    /// # Errors
+    /// Fails as [`Updater::update`] does.
+    pub async fn update(
+        &self,
+        context: &RequestContext,
+        name: &str,
+        update: &mut dyn UpdatedObject,
+        admission: &dyn ValidateObject,
+        options: &UpdateOptions,
+    ) -> Result<(Answer, bool), StatusError> {
+        let Self { store, rules } = *self;
+        let key = store.key(context, name)?;
+        let preconditions = update.preconditions();
+        let mut attempt = Attempt {
+            store,
+            context,
+            name,
+            update,
+            admission,
+            rules,
+            dry_run: options.dry_run.is_on(),
+            pending: Pending::default(),
+            removed: None,
+        };
+        if attempt.dry_run {
+            return attempt.rehearse(&key, &preconditions).await;
+        }
+        let updated = store
+            .storage
+            .guaranteed_update(&key, &preconditions, &mut attempt, None)
+            .await
+            .map_err(|error| store.operation(context, Verb::Update, name, &key).interpret(error))?;
+        let Attempt { pending, removed, .. } = attempt;
+        match updated.outcome {
+            // Nothing was written, so the reservation (`pending`) is released.
+            UpdateOutcome::Unchanged => Ok((Answer::Stored(updated.object), false)),
+            UpdateOutcome::Created => {
+                pending.commit();
+                store.created(&updated.object);
+                Ok((Answer::Stored(updated.object), true))
+            }
+            UpdateOutcome::Changed => {
+                pending.commit();
+                store.changed(&updated.object);
+                Ok((Answer::Stored(updated.object), false))
+            }
+            UpdateOutcome::Deleted => {
+                pending.commit();
+                store.removed(&updated.object).await;
+                // Clients expect the object in the response of a successful update, even if it is removed.
+                let answer = removed.map_or(Answer::Stored(updated.object), Answer::Object);
+                Ok((answer, false))
+            }
+        }
     }
 }
 

@@ -164,7 +164,7 @@ impl Record<String> {
         bytes.first() == Some(&DELETE)
     }
 
-    /// Returns the key of a damaged record, as it reads; `None` if that part is no text.
+    /// Returns the key of a damaged record, as it reads; `None` if that part is not text.
     pub(super) fn key_despite_damage(bytes: &Bytes) -> Option<String> {
         let (length, rest) = bytes.get(HEADER_BYTES - 4..)?.split_first_chunk::<4>()?;
         let length = usize::try_from(u32::from_be_bytes(*length)).ok()?;

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn each_encoding_is_made_once_whoever_asks() {
+    fn each_encoding_is_made_once() {
         const MESSAGE: Option<Bytes> = Some(Bytes::from_static(b"message"));
         const MAP: Option<Bytes> = Some(Bytes::from_static(b"map"));
         let encodings = Encodings::default();

@@ -77,7 +77,7 @@ fn too_large_to_send(text: String) -> Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let Error::GRpcStatus(status) = &error else { return Self::Lost(error.to_string()) };
-        let text = told_once(status.message(), std::error::Error::source(status));
+        let text = without_repetition(status.message(), std::error::Error::source(status));
         if let Some((_, make)) = KNOWN.iter().find(|(part, _)| text.contains(part)) {
             return make(text);
         }
@@ -114,13 +114,15 @@ pub(super) fn unavailable(reason: impl fmt::Display) -> MvccError {
 pub(super) fn with_causes(error: &Error) -> String {
     match error {
         // It does not name its cause.
-        Error::TransportError(error) => told_once(&error.to_string(), std::error::Error::source(error)),
+        Error::TransportError(error) => {
+            without_repetition(&error.to_string(), std::error::Error::source(error))
+        }
         _ => error.to_string(),
     }
 }
 
 /// Returns a message and its causes, each told once: transport errors wrap the informative one several times.
-fn told_once(message: &str, mut cause: Option<&dyn std::error::Error>) -> String {
+fn without_repetition(message: &str, mut cause: Option<&dyn std::error::Error>) -> String {
     let mut texts = vec![message.to_owned()];
     while let Some(error) = cause {
         texts.push(error.to_string());
@@ -131,8 +133,8 @@ fn told_once(message: &str, mut cause: Option<&dyn std::error::Error>) -> String
     let is_new = |(at, text): &(usize, &String)| {
         !texts.iter().skip(at + 1).any(|inner: &String| inner.contains(text.as_str()))
     };
-    let told: Vec<&str> = texts.iter().enumerate().filter(is_new).map(|(_, text)| text.as_str()).collect();
-    if told.is_empty() { message.to_owned() } else { told.join(": ") }
+    let shown: Vec<&str> = texts.iter().enumerate().filter(is_new).map(|(_, text)| text.as_str()).collect();
+    if shown.is_empty() { message.to_owned() } else { shown.join(": ") }
 }
 
 #[cfg(test)]
@@ -148,7 +150,7 @@ mod tests {
 
     #[test]
     fn each_cause_is_told_once() {
-        for (texts, told) in [
+        for (texts, shown) in [
             (
                 &["tcp connect error", "transport error", "tcp connect error", "refused"][..],
                 "tcp connect error: refused",
@@ -164,7 +166,7 @@ mod tests {
                 .rev()
                 .fold(None, |source: Option<Box<Wrapped>>, &text| Some(Box::new(Wrapped { text, source })));
             let cause = innermost.as_deref().map(|cause| cause as &dyn std::error::Error);
-            assert_eq!(told_once(message, cause), told, "{texts:?}");
+            assert_eq!(without_repetition(message, cause), shown, "{texts:?}");
         }
     }
 

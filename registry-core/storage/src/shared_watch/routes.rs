@@ -293,7 +293,7 @@ mod tests {
     use super::*;
 
     /// Returns the revisions of the batches that a listener has been sent, none of which has changes.
-    fn told(subscription: &mut Subscription) -> Vec<Revision> {
+    fn delivered(subscription: &mut Subscription) -> Vec<Revision> {
         let next = || subscription.queue.next().now_or_never().flatten();
         std::iter::from_fn(next).map(|batch| batch.unwrap()).map(|batch| batch.revision).collect()
     }
@@ -308,18 +308,22 @@ mod tests {
         let mut other = [listen(2, "/a/"), listen(2, "/c/")];
         let empty = |revision| ChangeBatch { revision, changes: Vec::new() };
         routes.deliver(empty(7));
-        assert_eq!(own.each_mut().map(told), [[7], [7], [7]], "it has waited since before the beginning");
+        assert_eq!(
+            own.each_mut().map(delivered),
+            [[7], [7], [7]],
+            "it has waited since before the beginning"
+        );
         assert!(routes.progress(1, 6));
         assert!(!routes.progress(1, 9), "it waits");
         routes.deliver(empty(8));
-        assert!(own.each_mut().map(told).iter().all(Vec::is_empty), "it has seen 7, and waits for 9");
+        assert!(own.each_mut().map(delivered).iter().all(Vec::is_empty), "it has seen 7, and waits for 9");
         routes.unsubscribe("/b/", own[2].number);
         routes.deliver(empty(10));
         routes.deliver(empty(11));
-        assert_eq!(own.each_mut().map(told), [vec![10], vec![10], Vec::new()]);
-        assert!(other.each_mut().map(told).iter().all(Vec::is_empty));
+        assert_eq!(own.each_mut().map(delivered), [vec![10], vec![10], Vec::new()]);
+        assert!(other.each_mut().map(delivered).iter().all(Vec::is_empty));
         assert!(routes.progress(2, 0));
-        assert_eq!(other.each_mut().map(told), [[11], [11]], "as far as it is known");
+        assert_eq!(other.each_mut().map(delivered), [[11], [11]], "as far as it is known");
 
         for subscription in own.iter().chain(&other) {
             routes.unsubscribe(&subscription.directory, subscription.number);

@@ -20,7 +20,7 @@ mod writes;
 
 /// Checks that may run concurrently over one engine.
 pub(super) const CHECKS: &[Check<Fixture>] = checks![
-    writes::what_was_created_is_read_back,
+    writes::created_objects_are_read_back,
     writes::a_taken_key_is_not_created,
     writes::everyone_tells_the_same_revisions,
     writes::values_at_rest_carry_no_revision,
@@ -45,14 +45,14 @@ pub(super) const CHECKS: &[Check<Fixture>] = checks![
     reads::the_future_is_refused,
     reads::an_absent_object_is_none,
     reads::objects_are_counted,
-    reads::what_cannot_be_read_is_told,
+    reads::unreadable_objects_are_reported,
     lists::lists_are_ordered_and_keep_to_their_prefix,
     lists::an_exact_key_lists_one_object,
     lists::selectors_select,
     lists::a_list_shows_the_revision_asked_for,
     lists::the_future_is_refused,
     pages::pages_show_one_revision_while_writes_go_on,
-    pages::what_remains_is_told_without_a_selector_only,
+    pages::the_remaining_count_is_sent_only_without_a_selector,
     pages::a_selector_still_fills_pages,
     pages::tokens_are_the_ones_of_kubernetes,
     pages::bad_tokens_are_refused,
@@ -71,7 +71,7 @@ pub(super) const CHECKS: &[Check<Fixture>] = checks![
 
 /// Checks that compact the engine.
 pub(super) const SERIAL_CHECKS: &[Check<Fixture>] =
-    checks![compaction::a_continued_list_is_told_how_to_go_on, compaction::what_was_compacted_is_refused,];
+    checks![compaction::a_continued_list_is_told_how_to_go_on, compaction::compacted_revisions_are_refused,];
 
 impl Fixture {
     fn key(&self, name: &str) -> String {

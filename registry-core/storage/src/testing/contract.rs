@@ -35,7 +35,7 @@ pub(super) const CHECKS: &[Check<EngineFixture>] = checks![
 ];
 
 /// Checks that compact the engine.
-pub(super) const SERIAL_CHECKS: &[Check<EngineFixture>] = checks![reads::what_was_compacted_is_refused];
+pub(super) const SERIAL_CHECKS: &[Check<EngineFixture>] = checks![reads::compacted_revisions_are_refused];
 
 /// Timeout of a batch.
 const PATIENCE: Duration = Duration::from_secs(10);

@@ -121,7 +121,7 @@ impl AttributesOf for WidgetAttributes {
     fn attributes_of(&self, value: &[u8]) -> Result<Attributes, InvalidValue> {
         let value: Value = serde_json::from_slice(value).map_err(InvalidValue::new)?;
         if value["kind"] != "Widget" {
-            return Err(InvalidValue::new("it is no Widget"));
+            return Err(InvalidValue::new("it is not a Widget"));
         }
         let widget = Widget::read(&value);
         Ok(Attributes::new(widget.labels.iter().collect(), [&widget.name, &widget.color], FIELDS))

@@ -60,7 +60,7 @@ impl Source {
     /// Opens an exported file.
     ///
     /// # Errors
-    /// Fails if it cannot be read, or is no export that this program knows.
+    /// Fails if it cannot be read, or is not an export that this program knows.
     pub fn file(path: &Path) -> Result<Self, TransferError> {
         let reader = Reader::open(path)?;
         Ok(Self { prefix: reader.from().prefix.clone(), kind: Kind::File(reader) })

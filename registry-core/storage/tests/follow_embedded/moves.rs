@@ -108,7 +108,7 @@ async fn an_embedded_store_moves_into_a_directory_and_an_etcd_while_it_is_writte
     let mut into_etcd = world.follow(Destination::Etcd(to.clone()), Earlier::Refused, |_| {}).await;
     for running in [&mut into_directory, &mut into_etcd] {
         running
-            .told(|news| matches!(news, FollowEvent::Following(at) if at.changes > 100 && at.keys >= 402))
+            .reported(|news| matches!(news, FollowEvent::Following(at) if at.changes > 100 && at.keys >= 402))
             .await;
     }
     stop.store(true, Ordering::Relaxed);
@@ -116,7 +116,7 @@ async fn an_embedded_store_moves_into_a_directory_and_an_etcd_while_it_is_writte
     let sent = content(&*world.store).await;
     let revision = world.store.current_revision().await.unwrap();
     world.store.close().await;
-    into_directory.told(|news| *news == FollowEvent::Unserved).await;
+    into_directory.reported(|news| *news == FollowEvent::Unserved).await;
 
     let moved = into_directory.finished().await.unwrap();
     assert_eq!((moved.keys, moved.revision), (sent.len() as u64, revision));
@@ -137,7 +137,7 @@ async fn a_server_that_comes_back_is_followed_again_and_a_compacted_history_is_c
     let mut running = world.follow(world.directory("copy"), Earlier::Refused, |_| {}).await;
     running.caught_up(&*world.store).await;
     world.store.close().await;
-    running.told(|news| *news == FollowEvent::Unserved).await;
+    running.reported(|news| *news == FollowEvent::Unserved).await;
     world.store = serve(&world.path("source"));
     put(&*world.store, &map(5000), 0, b"1", None).await;
     running.caught_up(&*world.store).await;
@@ -153,7 +153,7 @@ async fn a_server_that_comes_back_is_followed_again_and_a_compacted_history_is_c
     put(&*world.store, &map(5001), 0, b"1", None).await;
     world.store.compact(world.store.current_revision().await.unwrap()).await.unwrap();
     world.store.serve_commands().unwrap();
-    running.told(is_compacted).await;
+    running.reported(is_compacted).await;
     running.caught_up(&*world.store).await;
     let sent = content(&*world.store).await;
     world.store.close().await;
@@ -222,12 +222,12 @@ async fn a_store_without_a_server_of_this_version_is_refused_with_what_to_do() {
     for number in 0..8 {
         let to = world.directory(&format!("copy{number}"));
         let mut running = world.follow(to, Earlier::Refused, |_| {}).await;
-        running.told(|news| matches!(news, FollowEvent::Following(_))).await;
+        running.reported(|news| matches!(news, FollowEvent::Following(_))).await;
         following.push(running);
     }
     let ninth = world.follow(world.directory("ninth"), Earlier::Refused, |_| {}).await;
-    let said = ninth.finished().await.unwrap_err().to_string();
-    assert!(said.contains("8 moves follow it already"), "{said}");
+    let message = ninth.finished().await.unwrap_err().to_string();
+    assert!(message.contains("8 moves follow it already"), "{message}");
     following.remove(0).kill().await;
     // The server sees it when it answers the next time.
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -253,8 +253,11 @@ async fn a_store_without_a_server_of_this_version_is_refused_with_what_to_do() {
             stream.read_exact(&mut [0; 9]).unwrap();
             stream.write_all(beginning).unwrap();
         });
-        let said = world.refused().await.to_string();
-        assert!(said.contains("is of another version") && said.contains("stop the server"), "{said}");
+        let message = world.refused().await.to_string();
+        assert!(
+            message.contains("is of another version") && message.contains("stop the server"),
+            "{message}"
+        );
         sending.join().unwrap();
         fs::remove_file(socket).unwrap();
     }

@@ -89,7 +89,7 @@ fn a_resource_is_served_unless_it_is_off_by_default() {
 
 #[test]
 fn every_mistake_is_told_at_once() {
-    let told = complaints(&parse_quote! {
+    let messages = complaints(&parse_quote! {
         #[resource(
             group = "Zoo", kind = "enclosure", short("enc", "enc"), scope = cluster, cluster,
             selectable(spec.keeper, spec.keeper, metadata.name), index(spec.phase),
@@ -116,9 +116,9 @@ fn every_mistake_is_told_at_once() {
         "at least one second",
         "the subresource `Feed` is declared twice",
     ];
-    assert_eq!(told.len(), expected.len(), "{told:#?}");
-    for (told, expected) in told.iter().zip(expected) {
-        assert!(told.contains(expected), "{told} should contain {expected}");
+    assert_eq!(messages.len(), expected.len(), "{messages:#?}");
+    for (message, expected) in messages.iter().zip(expected) {
+        assert!(message.contains(expected), "{message} should contain {expected}");
     }
 }
 
@@ -194,10 +194,10 @@ fn words_outside_the_grammar_are_refused() {
         ),
     ];
     for (input, expected) in cases {
-        let told = complaints(&input);
+        let messages = complaints(&input);
         assert!(
-            told.iter().any(|complaint| complaint.contains(expected)),
-            "{told:?} should contain {expected}"
+            messages.iter().any(|complaint| complaint.contains(expected)),
+            "{messages:?} should contain {expected}"
         );
     }
 }
@@ -242,7 +242,7 @@ fn every_word_of_the_grammar_is_documented() {
 
 #[test]
 fn the_rules_of_an_own_struct_are_told() {
-    let told = complaints(&parse_quote! {
+    let messages = complaints(&parse_quote! {
         #[resource(version = "v1", short("pens", "pn"))]
         pub struct Pen {
             pub metadata: ObjectMeta, pub api_version: String, pub kind: String, pub feeding_time: String,
@@ -257,9 +257,9 @@ fn the_rules_of_an_own_struct_are_told() {
         "mark the status",
         "`pens` is the resource's own name already",
     ];
-    assert_eq!(told.len(), expected.len(), "{told:#?}");
-    for (told, expected) in told.iter().zip(expected) {
-        assert!(told.contains(expected), "{told} should contain {expected}");
+    assert_eq!(messages.len(), expected.len(), "{messages:#?}");
+    for (message, expected) in messages.iter().zip(expected) {
+        assert!(message.contains(expected), "{message} should contain {expected}");
     }
     // serde's attributes say otherwise.
     for renamed in [
@@ -293,15 +293,15 @@ fn the_rules_of_an_own_struct_are_told() {
 
 #[test]
 fn words_of_other_derives_are_refused_with_what_to_write() {
-    let told = complaints(&parse_quote! {
+    let messages = complaints(&parse_quote! {
         #[resource(group = "a.b", version = "v1", namespaced, shortname = "enc", status = "Status", printcolumn = "{}")]
         pub struct Enclosure { pub metadata: ObjectMeta }
     });
     let expected =
         ["unless they say `cluster`", "`short = ", "`#[resource(status)] pub status", "`column(\"Heading\""];
-    assert_eq!(told.len(), expected.len(), "{told:#?}");
-    for (told, expected) in told.iter().zip(expected) {
-        assert!(told.contains(expected), "{told} should contain {expected}");
+    assert_eq!(messages.len(), expected.len(), "{messages:#?}");
+    for (message, expected) in messages.iter().zip(expected) {
+        assert!(message.contains(expected), "{message} should contain {expected}");
     }
 }
 

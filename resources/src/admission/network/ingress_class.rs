@@ -8,12 +8,9 @@ use registry_core::registry::InstalledApi;
 use resource_views::networking::v1::Ingress;
 
 use crate::admission::storage::default_class;
-use crate::api::networking::ingressclasses::IngressClasses;
+use crate::api::networking::ingressclasses::{IS_DEFAULT, IngressClasses};
 use crate::api::networking::ingresses::{CLASS_ANNOTATION, Ingresses};
 use crate::support::lookup::Lookup;
-
-/// The annotation of the default class.
-const IS_DEFAULT: [&str; 1] = ["ingressclass.kubernetes.io/is-default-class"];
 
 /// The plug-in.
 pub(super) struct DefaultIngressClass {

@@ -28,7 +28,7 @@ const OF_PODS: [&str; 11] = [
 ];
 
 /// If a quota limits one of these, every container must specify it.
-const HAS_TO_BE_SAID: [&str; 6] =
+const MUST_BE_SPECIFIED: [&str; 6] =
     ["cpu", "limits.cpu", "limits.memory", "memory", "requests.cpu", "requests.memory"];
 
 /// Precedes the name of a class of devices in the name of the extended resource that every class has.
@@ -89,7 +89,7 @@ fn computed(requests: &Amounts, limits: &Amounts) -> Amounts {
 
 /// Returns the resources that containers of a pod do not specify although a quota limits them: `limits.cpu for: a,b;
 /// memory for: a`. A pod that specifies its total may leave it to that.
-pub(super) fn unsaid(pod: &Object, hard: &Amounts) -> Option<String> {
+pub(super) fn missing(pod: &Object, hard: &Amounts) -> Option<String> {
     if totals::has_own(pod) {
         return None;
     }
@@ -99,12 +99,12 @@ pub(super) fn unsaid(pod: &Object, hard: &Amounts) -> Option<String> {
         for container in list.elements() {
             let resources = container.resources();
             let requests = totals::read(resources.requests().value());
-            let said = computed(&requests, &totals::read(resources.limits().value()));
+            let specified = computed(&requests, &totals::read(resources.limits().value()));
             let name = container.name().text();
-            let unsaid = HAS_TO_BE_SAID
+            let missing = MUST_BE_SPECIFIED
                 .iter()
-                .filter(|resource| hard.contains_key(**resource) && !said.contains_key(**resource));
-            for resource in unsaid {
+                .filter(|resource| hard.contains_key(**resource) && !specified.contains_key(**resource));
+            for resource in missing {
                 missing.entry(resource).or_default().insert(name);
             }
         }

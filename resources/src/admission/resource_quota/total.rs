@@ -69,17 +69,17 @@ impl QuotaUsage {
     ) -> Result<QuotaTotals, StatusError> {
         let now = Instant::now();
         let hard = totals::read(ResourceQuota(quota).spec().hard().value());
-        let said = totals::read(quota.get(&USED));
+        let stored = totals::read(quota.get(&USED));
         let mut counting = Counting { quota, hard: &hard, history, counted: Counted::default() };
         for store in stores.iter().filter(|store| store.resource().is_namespaced()) {
             self.count(&mut counting, store).await?;
         }
-        let Settled { used: settled, history, again_after } = history.settle(&said, counting.counted, now);
-        let mut used = said.clone();
+        let Settled { used: settled, history, again_after } = history.settle(&stored, counting.counted, now);
+        let mut used = stored.clone();
         used.retain(|name, _| hard.contains_key(name));
         used.extend(settled);
         let is_said =
-            totals::are_equal(&said, &used) && totals::are_equal(&totals::read(quota.get(&HARD)), &hard);
+            totals::are_equal(&stored, &used) && totals::are_equal(&totals::read(quota.get(&HARD)), &hard);
         let has_status = quota.get(&HARD).is_some() && quota.get(&USED).is_some();
         // The texts stay as they were written.
         let hard =

@@ -10,12 +10,8 @@ use resource_views::core::v1::PersistentVolumeClaim;
 use super::default_class;
 use crate::api::core::persistentvolumeclaims::PersistentVolumeClaims;
 use crate::api::core::volume_claim::CLASS_ANNOTATION;
-use crate::api::storage::storageclasses::StorageClasses;
+use crate::api::storage::storageclasses::{IS_DEFAULT, StorageClasses};
 use crate::support::lookup::Lookup;
-
-/// The annotation of the default class, and its former name.
-const IS_DEFAULT: [&str; 2] =
-    ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
 
 /// The plug-in.
 pub(super) struct DefaultStorageClass {

@@ -28,9 +28,9 @@ static COLUMNS: &[Column] =
 
 /// Returns the first addresses with their ports: `10.0.0.1:80,10.0.0.2:80 + 3 more...`.
 fn addresses(object: &Object) -> Value {
-    const SHOWN: usize = 3;
+    let subsets = views::Endpoints(object).subsets();
     let mut all = Vec::new();
-    for subset in views::Endpoints(object).subsets().elements() {
+    for subset in subsets.elements() {
         let addresses = subset.addresses();
         let ips: Vec<&str> = addresses.elements().map(|address| address.ip().text()).collect();
         if subset.ports().is_empty() {
@@ -43,5 +43,6 @@ fn addresses(object: &Object) -> Value {
             }));
         }
     }
-    printers::some_of(&all, SHOWN)
+    // The addresses of a subset can all be such that are not ready.
+    printers::first_three(&all, if subsets.is_empty() { "<none>" } else { "" })
 }

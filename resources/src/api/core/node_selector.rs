@@ -22,7 +22,7 @@ pub(crate) fn check_changed(
     check_with(selector, old.is_some_and(has_invalid_value), errors);
 }
 
-/// Whether a node selector has a value that is no label.
+/// Whether a node selector has a value that is not a label.
 pub(crate) fn has_invalid_value(selector: &NodeSelector<'_, '_>) -> bool {
     selector.node_selector_terms().elements().any(|term| {
         term.match_expressions().elements().any(|requirement| {

@@ -46,11 +46,7 @@ static COLUMNS: &[Column] = &[
     })
     .documented_by(&["status", "nodeInfo", "osImage"])
     .wide(),
-    Column::text("Kernel-Version", |object| {
-        printers::text_or(object, &["status", "nodeInfo", "kernelVersion"], "<unknown>")
-    })
-    .documented_by(&["status", "nodeInfo", "kernelVersion"])
-    .wide(),
+    Column::text("Kernel-Version", kernel).documented_by(&["status", "nodeInfo", "kernelVersion"]).wide(),
     Column::text("Container-Runtime", |object| {
         printers::text_or(object, &["status", "nodeInfo", "containerRuntimeVersion"], "<unknown>")
     })
@@ -85,6 +81,18 @@ fn roles(object: &Object) -> Value {
     roles.sort_unstable();
     roles.dedup();
     printers::or_none(roles.join(","))
+}
+
+/// Returns the version of the kernel, and the architecture of the machine: `6.12.0 (amd64)`.
+fn kernel(object: &Object) -> Value {
+    let status = Node(object).status();
+    let system = status.node_info();
+    let version = system.kernel_version().optional_text().filter(|version| !version.is_empty());
+    let version = version.unwrap_or("<unknown>");
+    match system.architecture().text() {
+        "" => version.into(),
+        architecture => format!("{version} ({architecture})").into(),
+    }
 }
 
 /// Returns the node's first address of a type.

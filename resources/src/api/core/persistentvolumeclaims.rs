@@ -32,7 +32,7 @@ static COLUMNS: &[Column] = &[
         .documented_by(&["spec", "volumeName"]),
     Column::text("Capacity", capacity).documented_by(&["status", "capacity"]),
     Column::text("Access Modes", access_modes).documented_by(&["status", "accessModes"]),
-    Column::text("StorageClass", storage_class).described("StorageClass of the pvc"),
+    Column::text("StorageClass", volume_claim::storage_class).described("StorageClass of the pvc"),
     Column::text("VolumeAttributesClass", |object| {
         printers::text_if_set(object, &["spec", "volumeAttributesClassName"], "<unset>")
     })
@@ -63,12 +63,4 @@ fn access_modes(object: &Object) -> Value {
         return "".into();
     }
     printers::access_modes(object, &["status", "accessModes"])
-}
-
-/// Returns the class: the older annotation, or else the field.
-fn storage_class(object: &Object) -> Value {
-    match object.annotation(volume_claim::CLASS_ANNOTATION) {
-        Some(class) => class.into(),
-        None => printers::text(object, &["spec", "storageClassName"]),
-    }
 }

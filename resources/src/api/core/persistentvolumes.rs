@@ -10,6 +10,7 @@ use registry_derive::Resource;
 use resource_views::core::v1::PersistentVolume;
 use serde_json::Value;
 
+use crate::api::core::volume_claim;
 use crate::support::printers::{self, volume};
 
 /// `persistentvolumes` of `v1`.
@@ -39,8 +40,7 @@ static COLUMNS: &[Column] = &[
     .documented_by(&["spec", "persistentVolumeReclaimPolicy"]),
     volume::STATUS,
     Column::text("Claim", claim).documented_by(&["spec", "claimRef"]),
-    Column::text("StorageClass", |object| printers::text(object, &["spec", "storageClassName"]))
-        .described("StorageClass of the pv"),
+    Column::text("StorageClass", volume_claim::storage_class).described("StorageClass of the pv"),
     Column::text("VolumeAttributesClass", |object| {
         printers::text_or(object, &["spec", "volumeAttributesClassName"], "<unset>")
     })

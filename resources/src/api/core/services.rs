@@ -70,18 +70,13 @@ static COLUMNS: &[Column] = &[
 /// Returns the addresses at which the service is reachable from outside the cluster.
 fn external_addresses(object: &Object) -> Value {
     let mut addresses: Vec<&str> = Vec::new();
-    let (spec, status) = (Service(object).spec(), Service(object).status());
+    let spec = Service(object).spec();
     let kind = spec.r#type().text();
     if kind == "ExternalName" {
         return printers::text(object, &["spec", "externalName"]);
     }
     if kind == "LoadBalancer" {
-        let balancer = status.load_balancer();
-        let ingress = balancer.ingress();
-        let own = ingress.elements();
-        addresses.extend(
-            own.filter_map(|entry| entry.ip().optional_text().or_else(|| entry.hostname().optional_text())),
-        );
+        addresses.extend(printers::balancer_addresses(object));
     }
     addresses.extend(spec.external_ips().texts());
     match (addresses.is_empty(), kind) {

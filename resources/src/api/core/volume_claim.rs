@@ -1,12 +1,12 @@
 //! Rules that claims, their templates and volumes share: access modes, amounts of storage, the spec of a claim.
 
-use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, FieldPath, names};
+use registry_core::api::{FieldError, Object};
 use resource_views::core::v1::{PersistentVolumeClaimSpec, TypedLocalObjectReference};
 use resource_views::{List, Quantity as Amount, Text};
 use serde_json::{Value, json};
 
-use crate::support::label_selector;
+use crate::support::{label_selector, printers};
 
 /// The annotation that named the storage class of a claim or volume before there was a field.
 pub(crate) const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
@@ -32,6 +32,14 @@ impl Tolerated {
         let has_group =
             spec.data_source().api_group().exists() || spec.data_source_ref().api_group().exists();
         Self { selector_values: !errors.is_empty(), groups: has_group }
+    }
+}
+
+/// Returns the storage class of a claim or volume: the annotation, or else the field.
+pub(crate) fn storage_class(object: &Object) -> Value {
+    match object.annotation(CLASS_ANNOTATION) {
+        Some(class) => class.into(),
+        None => printers::text(object, &["spec", "storageClassName"]),
     }
 }
 

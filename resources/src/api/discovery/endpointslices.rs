@@ -36,8 +36,6 @@ static COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-const SHOWN: usize = 3;
-
 /// Returns the first ports.
 fn ports(object: &Object) -> Value {
     let ports = EndpointSlice(object).ports();
@@ -46,7 +44,7 @@ fn ports(object: &Object) -> Value {
         None => port.name().optional_text().unwrap_or("*").to_owned(),
     });
     let shown: Vec<String> = shown.collect();
-    if shown.is_empty() { "<unset>".into() } else { printers::some_of(&shown, SHOWN) }
+    printers::first_three(&shown, "<unset>")
 }
 
 /// Returns the first addresses.
@@ -54,5 +52,5 @@ fn endpoints(object: &Object) -> Value {
     let endpoints = EndpointSlice(object).endpoints();
     let addresses = endpoints.elements().flat_map(|endpoint| endpoint.addresses().texts());
     let addresses: Vec<String> = addresses.map(str::to_owned).collect();
-    if addresses.is_empty() { "<unset>".into() } else { printers::some_of(&addresses, SHOWN) }
+    printers::first_three(&addresses, "<unset>")
 }

@@ -64,11 +64,10 @@ static COLUMNS: &[Column] = &[
     Column::AGE,
 ];
 
-/// Returns the concurrency shares, limited or exempt.
+/// Returns the concurrency shares of a limited level. Kubernetes does not show those of an exempt one.
 fn shares(object: &Object) -> Value {
     let spec = PriorityLevelConfiguration(object).spec();
-    let limited = spec.limited().nominal_concurrency_shares().value();
-    let shares = limited.or_else(|| spec.exempt().nominal_concurrency_shares().value());
+    let shares = spec.limited().nominal_concurrency_shares().value();
     shares.cloned().unwrap_or_else(|| "<none>".into())
 }
 

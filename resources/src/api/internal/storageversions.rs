@@ -41,12 +41,11 @@ static COLUMNS: &[Column] = &[
 /// Returns the version of each server: `server-a=apps/v1,server-b=apps/v1`; the first three, and the number of further
 /// ones.
 fn versions(object: &Object) -> Value {
-    const SHOWN: usize = 3;
     let status = StorageVersion(object).status();
     let all: Vec<String> = status
         .storage_versions()
         .elements()
         .map(|version| format!("{}={}", version.api_server_id().text(), version.encoding_version().text()))
         .collect();
-    printers::some_of(&all, SHOWN)
+    printers::first_three(&all, "<unset>")
 }

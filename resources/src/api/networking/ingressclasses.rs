@@ -3,7 +3,7 @@
 mod strategy;
 
 use registry_core::api::Object;
-use registry_core::resource::Column;
+use registry_core::resource::{Cell, Column};
 use registry_derive::Resource;
 use resource_views::networking::v1::IngressClass;
 use serde_json::Value;
@@ -24,8 +24,11 @@ use crate::support::printers;
 )]
 pub struct IngressClasses;
 
+/// The annotation of the class of ingresses that name none.
+pub(crate) const IS_DEFAULT: [&str; 1] = ["ingressclass.kubernetes.io/is-default-class"];
+
 static COLUMNS: &[Column] = &[
-    Column::NAME,
+    Column { cell: Cell::Computed(|object| printers::name_of_class(object, &IS_DEFAULT)), ..Column::NAME },
     Column::text("Controller", |object| printers::text(object, &["spec", "controller"]))
         .described("Controller that is responsible for handling this class"),
     Column::text("Parameters", parameters).described("A reference to a resource with additional parameters"),

@@ -46,21 +46,22 @@ fn hosts(object: &Object) -> Value {
     const SHOWN: usize = 3;
     let spec = Ingress(object).spec();
     let rules = spec.rules();
-    let hosts = rules.elements().map(|rule| rule.host().text()).filter(|host| !host.is_empty());
-    let hosts: Vec<String> = hosts.map(str::to_owned).collect();
-    if hosts.is_empty() { "*".into() } else { printers::some_of(&hosts, SHOWN) }
+    let mut hosts = Vec::new();
+    for host in rules.elements().map(|rule| rule.host().text()) {
+        // Kubernetes counts rules without hosts among those that are not shown.
+        if hosts.len() == SHOWN {
+            return format!("{} + {} more...", hosts.join(","), rules.len() - SHOWN).into();
+        }
+        if !host.is_empty() {
+            hosts.push(host);
+        }
+    }
+    if hosts.is_empty() { "*".into() } else { hosts.join(",").into() }
 }
 
 /// Returns the addresses of the load balancer.
 fn addresses(object: &Object) -> Value {
-    let status = Ingress(object).status();
-    let balancer = status.load_balancer();
-    let ingress = balancer.ingress();
-    let own: Vec<&str> = ingress
-        .elements()
-        .filter_map(|entry| entry.ip().optional_text().or_else(|| entry.hostname().optional_text()))
-        .collect();
-    own.join(",").into()
+    Vec::from_iter(printers::balancer_addresses(object)).join(",").into()
 }
 
 /// Returns 80, and 443 if the ingress terminates TLS.

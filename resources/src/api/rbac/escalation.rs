@@ -33,7 +33,7 @@ const GROUP: &str = "rbac.authorization.k8s.io";
 struct EscalationCheck {
     resource: GroupResource,
     access: Arc<dyn AccessReviewer>,
-    what: Granted,
+    granted: Granted,
 }
 
 /// The source of the rules that an object of the kind grants.
@@ -46,10 +46,10 @@ enum Granted {
 
 /// Attaches the checks to the stores of roles and bindings.
 pub fn prevent_escalation(installed: &InstalledApi, services: &Services) {
-    let attach = |resource: &'static ResourceDescription, what: Granted| {
+    let attach = |resource: &'static ResourceDescription, granted: Granted| {
         let Some(store) = installed.store(resource) else { return };
         let access = services.access.clone();
-        let check = EscalationCheck { resource: resource.group_resource(), access, what };
+        let check = EscalationCheck { resource: resource.group_resource(), access, granted };
         store.attach_hooks(&(Arc::new(check) as Arc<dyn StoreHooks>));
     };
     let binding = |is_namespaced: bool| Granted::Binding {
@@ -99,7 +99,7 @@ impl EscalationCheck {
         {
             return Ok(());
         }
-        match &self.what {
+        match &self.granted {
             Granted::Rules => self.check_role(context, new, old).await,
             Granted::Binding { roles, cluster_roles } => {
                 self.check_binding(context, new, roles.as_ref(), cluster_roles.as_ref()).await

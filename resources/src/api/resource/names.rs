@@ -113,7 +113,7 @@ pub(super) fn check_uid(uid: &Text<'_, '_>, errors: &mut ErrorList) {
     }
 }
 
-/// Returns why a text is no uid. Some forms are read that are not canonical.
+/// Returns why a text is not a uid. Some forms are read that are not canonical.
 fn uid_complaint(text: &str) -> Option<String> {
     const MALFORMED: &str = "invalid UUID format";
     let is_hexadecimal = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -27,7 +27,7 @@ pub struct ResourceSlices;
 
 static COLUMNS: &[Column] = &[
     Column::NAME,
-    Column::text("Node", |object| printers::text_or(object, &["spec", "nodeName"], "<unset>"))
+    Column::text("Node", |object| printers::text(object, &["spec", "nodeName"]))
         .documented_by(&["spec", "nodeName"]),
     Column::text("Driver", |object| printers::text(object, &["spec", "driver"]))
         .documented_by(&["spec", "driver"]),

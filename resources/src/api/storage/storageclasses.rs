@@ -2,10 +2,8 @@
 
 mod strategy;
 
-use registry_core::api::Object;
 use registry_core::resource::{Cell, Column};
 use registry_derive::Resource;
-use serde_json::Value;
 
 use crate::support::printers;
 
@@ -24,8 +22,12 @@ use crate::support::printers;
 )]
 pub struct StorageClasses;
 
+/// The annotations of the class of claims that name none.
+pub(crate) const IS_DEFAULT: [&str; 2] =
+    ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
+
 static COLUMNS: &[Column] = &[
-    Column { cell: Cell::Computed(name), ..Column::NAME },
+    Column { cell: Cell::Computed(|object| printers::name_of_class(object, &IS_DEFAULT)), ..Column::NAME },
     Column::text("Provisioner", |object| printers::text(object, &["provisioner"]))
         .documented_by(&["provisioner"]),
     Column::text("ReclaimPolicy", |object| printers::text_or(object, &["reclaimPolicy"], "Delete"))
@@ -38,12 +40,3 @@ static COLUMNS: &[Column] = &[
         .documented_by(&["allowVolumeExpansion"]),
     Column::AGE,
 ];
-
-/// Returns the name, and whether it is the default.
-fn name(object: &Object) -> Value {
-    let is_default =
-        ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"]
-            .iter()
-            .any(|key| object.annotation(key) == Some("true"));
-    if is_default { format!("{} (default)", object.name()).into() } else { object.name().into() }
-}

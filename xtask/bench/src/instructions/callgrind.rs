@@ -119,10 +119,10 @@ impl Callgrind {
     fn tell(&self, words: &[&str]) -> Result<(), Failure> {
         let mut command = Command::new("vgdb");
         command.arg(format!("--pid={}", self.server.pid())).args(words);
-        let told = command.output().map_err(|error| format!("cannot run vgdb: {error}"))?;
-        if told.status.success() {
+        let output = command.output().map_err(|error| format!("cannot run vgdb: {error}"))?;
+        if output.status.success() {
             return Ok(());
         }
-        Err(format!("vgdb {}: {}", words.join(" "), String::from_utf8_lossy(&told.stderr)).into())
+        Err(format!("vgdb {}: {}", words.join(" "), String::from_utf8_lossy(&output.stderr)).into())
     }
 }

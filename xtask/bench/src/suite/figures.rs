@@ -20,7 +20,7 @@ pub(super) struct Figures {
 #[derive(Clone, Debug)]
 pub(super) struct Fact {
     /// The measured property.
-    pub(super) what: String,
+    pub(super) name: String,
     /// The store, if relevant.
     pub(super) backend: Option<Backend>,
     /// The number.
@@ -49,12 +49,12 @@ impl Figures {
     pub(super) fn fact(
         &mut self,
         backend: Option<Backend>,
-        what: impl Into<String>,
+        name: impl Into<String>,
         value: f64,
         unit: &'static str,
         limit: Limit,
     ) {
-        let fact = Fact { what: what.into(), backend, value, unit, limit };
+        let fact = Fact { name: name.into(), backend, value, unit, limit };
         println!("{}", fact.row());
         self.facts.push(fact);
     }
@@ -92,6 +92,6 @@ impl Fact {
             stands
         };
         let backend = self.backend.map_or("–", Backend::name);
-        format!("| {} | {backend} | {} {} | {limit} | {stands} |", self.what, number(self.value), self.unit)
+        format!("| {} | {backend} | {} {} | {limit} | {stands} |", self.name, number(self.value), self.unit)
     }
 }

@@ -150,8 +150,8 @@ impl<'a> Stages<'a> {
         Ok(())
     }
 
-    fn fact(&mut self, what: impl Into<String>, value: f64, unit: &'static str, limit: Limit) {
-        self.figures.fact(Some(self.backend), what, value, unit, limit);
+    fn fact(&mut self, name: impl Into<String>, value: f64, unit: &'static str, limit: Limit) {
+        self.figures.fact(Some(self.backend), name, value, unit, limit);
     }
 
     fn measured(&mut self, measurement: Measurement) {

@@ -6,6 +6,9 @@ use crate::history::{
     Scope, Version, WRITER, Watch, Write,
 };
 
+mod rules;
+mod watches;
+
 const SCOPE: &str = "configmaps/chaos";
 
 /// The entries after these writes, of which each sets an entry of its own, and the last one is the writer.
@@ -171,18 +174,6 @@ fn a_history_that_no_watch_delivered_is_checked_in_part() {
     assert_eq!(check(&history).in_part, [in_part]);
     history.reads.push(read((43, 44), "a", Some(version(11, &[1]))));
     assert_eq!(check(&history).violations.len(), 1);
-}
-
-#[test]
-fn a_quota_is_not_checked_where_deletions_are_unknown() {
-    let mut history = good();
-    // The reflector lost the revisions 13 to 15: a may have been deleted once or twice, and b too.
-    history.watches[0].events.pop();
-    history.watches[1].from = 15;
-    history.watches[1].events.drain(..2);
-    history.scopes[0].quota = Some(1);
-    assert_eq!(check(&history).violations, []);
-    assert_eq!(check(&history).in_part.len(), 1);
 }
 
 #[test]
@@ -379,6 +370,20 @@ fn an_object_that_expires_too_early_is_refused() {
 // --- lists
 
 #[test]
+fn a_server_that_shows_an_older_state_is_refused() {
+    refuses("returned revision 11, older than 14", |history| {
+        history.lists.push(list((90, 95), Asked::Any, 11, &[("a", version(11, &[1]))]));
+    });
+}
+
+// --- watches
+
+#[test]
+fn the_finding_of_a_client_is_a_violation() {
+    refuses("objects remain", |history| history.findings.push("objects remain".to_owned()));
+}
+
+#[test]
 fn a_list_without_an_object_is_refused() {
     refuses("b of revision 13 is missing", |history| {
         history.lists.push(list((86, 89), Asked::Exact { at: 14 }, 14, &[("a", version(14, &[1, 2, 4]))]));
@@ -399,164 +404,4 @@ fn a_list_of_another_revision_is_refused() {
     refuses("returned revision 11, older than 12", |history| {
         history.lists.push(list((41, 49), Asked::NotOlderThan { at: 12 }, 11, &[("a", version(11, &[1]))]));
     });
-}
-
-#[test]
-fn a_server_that_shows_an_older_state_is_refused() {
-    refuses("returned revision 11, older than 14", |history| {
-        history.lists.push(list((90, 95), Asked::Any, 11, &[("a", version(11, &[1]))]));
-    });
-}
-
-// --- watches
-
-#[test]
-fn a_missed_event_is_refused() {
-    refuses("the change at revision 13 was not delivered", |history| {
-        let other = Watch {
-            events: vec![event(140, Change::Added, "a", version(16, &[6]))],
-            ..history.watches[0].clone()
-        };
-        history.watches.push(Watch { from: 12, reflector: 501, ..other });
-    });
-}
-
-#[test]
-fn a_bookmark_beyond_a_missed_event_is_refused() {
-    refuses("the change at revision 16 was not delivered", |history| {
-        let events = vec![event(140, Change::Bookmark, "", version(16, &[]))];
-        let from = 15;
-        history.watches.push(Watch { from, events, ..history.watches[0].clone() });
-    });
-}
-
-#[test]
-fn an_event_that_comes_twice_is_refused() {
-    refuses("revision 14 after 14", |history| {
-        let repeated = history.watches[1].events[0].clone();
-        history.watches[1].events.insert(1, repeated);
-    });
-}
-
-#[test]
-fn events_in_the_wrong_order_are_refused() {
-    refuses("revision 11 after 12", |history| history.watches[0].events.swap(0, 1));
-}
-
-#[test]
-fn a_watch_that_begins_too_early_is_refused() {
-    refuses("revision 11 after 11", |history| history.watches[0].from = 11);
-}
-
-#[test]
-fn an_event_of_the_wrong_type_is_refused() {
-    refuses("a modified, and did not exist before", |history| {
-        history.watches[0].events[0].change = Change::Modified;
-    });
-    refuses("a added, and existed before", |history| {
-        history.watches[0].events[1].change = Change::Added;
-    });
-}
-
-#[test]
-fn a_deletion_that_shows_an_old_version_is_refused() {
-    refuses("a deleted, and shows another version than the last one", |history| {
-        history.watches[1].events[1].entries = entries(&[1, 2]);
-    });
-}
-
-#[test]
-fn an_event_before_its_write_is_refused() {
-    refuses("an event of configmaps/chaos at revision 16 is stale", |history| {
-        history.watches[1].events[3].at = 106;
-    });
-}
-
-#[test]
-fn a_reflector_that_does_not_reach_the_end_is_refused() {
-    refuses("reflector 500 of configmaps/chaos did not reach revision 16, but 15", |history| {
-        history.watches[1].events.pop();
-    });
-}
-
-// --- invariants
-
-#[test]
-fn an_address_of_two_objects_is_refused() {
-    refuses("10.0.0.7 is assigned to a and b", |history| {
-        history.lists.clear();
-        history.reads.clear();
-        history.watches.truncate(1);
-        history.watches[0].events.clear();
-        history.goals[0].revision = 13;
-        for id in [1, 3] {
-            let write = history.writes.iter_mut().find(|write| write.id == id).unwrap();
-            let mut version = version(10 + id, &[id]);
-            version.assigned.push("10.0.0.7".to_owned());
-            history.watches[0].events.push(event(
-                write.end + 2,
-                Change::Added,
-                &write.object,
-                version.clone(),
-            ));
-            write.answer = Answer::Done { version: Some(version) };
-        }
-        history.writes.retain(|write| [1, 3].contains(&write.id));
-    });
-}
-
-#[test]
-fn an_exceeded_quota_is_refused() {
-    refuses("at revision 13: 2 objects, the quota is 1", |history| {
-        history.scopes[0].quota = Some(1);
-    });
-}
-
-// --- refused writes
-
-/// The last write of the history, as one that a policy denies since a time.
-fn denied(history: &mut History, since: u64, answer: Answer) {
-    history.scopes[0].refused = vec![Refused { entry: "forbidden".to_owned(), since }];
-    let mut action = create(11);
-    action.entries_mut().unwrap().insert("forbidden".to_owned(), "11".to_owned());
-    history.writes.push(write(11, (130, 140), "c", action, answer));
-}
-
-#[test]
-fn a_denied_write_without_effect_is_accepted() {
-    for answer in [Answer::Rejected { reason: "422".to_owned() }, unknown()] {
-        let mut history = good();
-        denied(&mut history, 0, answer);
-        assert_eq!(check(&history).violations, []);
-    }
-}
-
-#[test]
-fn a_write_that_skipped_admission_is_refused() {
-    refuses("write 11 of configmaps/chaos/c took effect", |history| {
-        denied(history, 129, done(17, &[11]));
-    });
-}
-
-#[test]
-fn a_denied_write_with_a_late_effect_is_refused() {
-    refuses("write 11 of configmaps/chaos/c took effect", |history| {
-        denied(history, 129, unknown());
-        let mut version = version(17, &[11]);
-        version.entries.insert("forbidden".to_owned(), "11".to_owned());
-        history.reads.push(read((170, 180), "c", Some(version)));
-    });
-}
-
-#[test]
-fn a_write_that_began_before_the_denial_may_take_effect() {
-    let mut history = good();
-    denied(&mut history, 131, done(17, &[11]));
-    let text = format!("{:?}", check(&history).violations);
-    assert!(!text.contains("LetThrough"), "{text}");
-}
-
-#[test]
-fn the_finding_of_a_client_is_a_violation() {
-    refuses("objects remain", |history| history.findings.push("objects remain".to_owned()));
 }

@@ -64,15 +64,15 @@ pub struct A { metadata: ObjectMeta }
 #[resource(group = "a.b", version = "v1", subresource(Nowhere, verbs(get)))]
 pub struct B { metadata: ObjectMeta }
 "#;
-    let told = resources(&[("lib.rs", wrong)]).expect_err("two mistakes");
-    let lines: Vec<&str> = told.lines().collect();
-    assert!(lines[0].starts_with("lib.rs:3:20: not an API group"), "{told}");
-    assert!(lines[1].starts_with("lib.rs:7: no `impl Subresource for Nowhere`"), "{told}");
+    let message = resources(&[("lib.rs", wrong)]).expect_err("two mistakes");
+    let lines: Vec<&str> = message.lines().collect();
+    assert!(lines[0].starts_with("lib.rs:3:20: not an API group"), "{message}");
+    assert!(lines[1].starts_with("lib.rs:7: no `impl Subresource for Nowhere`"), "{message}");
 }
 
 #[test]
 fn types_the_storage_map_cannot_name_are_told() {
-    let told = resources(&[
+    let message = resources(&[
         ("lib.rs", "pub mod core;"),
         ("core.rs", "pub mod pods; mod binding;"),
         ("core/pods.rs", PODS),
@@ -80,7 +80,7 @@ fn types_the_storage_map_cannot_name_are_told() {
     ])
     .expect_err("a module only its parent sees");
     assert_eq!(
-        told,
+        message,
         "core/pods.rs:7: the storage map cannot name `crate::core::binding::PodBinding`: write `pub(crate) mod \
          binding;`"
     );
@@ -103,6 +103,6 @@ pub struct A { metadata: ObjectMeta }
     };
     let found = with("crate::two::S").expect("one is meant");
     assert_eq!(found.declared[0].subresources[0].name, "second");
-    let told = with("S").expect_err("two may be meant");
-    assert!(told.contains("`S` may be crate::one::S or crate::two::S"), "{told}");
+    let message = with("S").expect_err("two may be meant");
+    assert!(message.contains("`S` may be crate::one::S or crate::two::S"), "{message}");
 }

@@ -39,7 +39,7 @@ pub(super) fn resolve(text: &str, plain: bool, tag: Option<&Tag>) -> Result<Scal
             let compact: String = text.split_ascii_whitespace().collect();
             let bytes =
                 STANDARD.decode(compact).map_err(|_| "!!binary value contains invalid base64 data")?;
-            Ok(Scalar::Text(String::from_utf8(bytes).map_err(|_| "!!binary value is no UTF-8")?))
+            Ok(Scalar::Text(String::from_utf8(bytes).map_err(|_| "!!binary value is not UTF-8")?))
         }
         _ => Ok(Scalar::Text(text.to_owned())),
     }

@@ -15,11 +15,11 @@ use super::place::Path;
 /// A violation of the schema.
 pub(super) struct Fault<'a> {
     pub(super) path: Path,
-    pub(super) what: What<'a>,
+    pub(super) problem: Problem<'a>,
 }
 
 /// The kinds of violations.
-pub(super) enum What<'a> {
+pub(super) enum Problem<'a> {
     /// The value has another type.
     Type { wanted: &'a str, found: &'a str },
     /// The property is absent.
@@ -38,12 +38,12 @@ pub(super) enum What<'a> {
     MultipleOf { factor: Num, value: Num },
     /// The factor is not positive.
     BadFactor(Num),
-    /// A number does not fit its type and format; `what` names the number.
-    Unfit { what: &'static str, kind: &'static str, format: Option<&'a str> },
+    /// A number does not fit its type and format; `name` names the number.
+    Unfit { name: &'static str, kind: &'static str, format: Option<&'a str> },
     /// A list or object has too many elements or properties.
     TooMany { count: i64, most: i64 },
     /// A list or object has too few of them.
-    TooFew { count: i64, least: i64, what: &'static str },
+    TooFew { count: i64, least: i64, parts: &'static str },
     /// The object has a property that it must not have.
     Forbidden(&'a str),
     /// None of the schemas matches.
@@ -84,37 +84,39 @@ impl Fault<'_> {
             "" => base.clone(),
             trimmed => base.child(trimmed),
         };
-        match &self.what {
-            What::Required => FieldError::required(field, ""),
-            What::TooLong { most } => FieldError {
+        match &self.problem {
+            Problem::Required => FieldError::required(field, ""),
+            Problem::TooLong { most } => FieldError {
                 kind: FieldErrorKind::TooLong,
                 field,
                 value: None,
                 shown: None,
                 detail: format!("may not be more than {most} bytes"),
             },
-            What::TooMany { count, most } => FieldError {
+            Problem::TooMany { count, most } => FieldError {
                 kind: FieldErrorKind::TooMany,
                 field,
                 value: Some((*count).into()),
                 shown: None,
                 detail: format!("must have at most {most} items"),
             },
-            What::Accepted { values, value } => FieldError {
+            Problem::Accepted { values, value } => FieldError {
                 kind: FieldErrorKind::NotSupported,
                 field,
                 value: Some((*value).clone()),
                 shown: shown(value),
                 detail: accepted(values),
             },
-            What::Type { found, .. } => FieldError {
+            Problem::Type { found, .. } => FieldError {
                 kind: FieldErrorKind::TypeInvalid,
                 ..FieldError::invalid(field, *found, self.detail(&name))
             },
             // Errors without a field, whose messages contain the path.
-            What::AnyOf | What::OneOf { .. } | What::AllOf { .. } | What::Not | What::Unfit { .. } => {
-                FieldError::invalid(base.clone(), "", self.detail(&name))
-            }
+            Problem::AnyOf
+            | Problem::OneOf { .. }
+            | Problem::AllOf { .. }
+            | Problem::Not
+            | Problem::Unfit { .. } => FieldError::invalid(base.clone(), "", self.detail(&name)),
             _ => {
                 let value = self.value();
                 let error = FieldError::invalid(field, value.clone(), self.detail(&name));
@@ -125,42 +127,48 @@ impl Fault<'_> {
 
     /// Returns the value in the message.
     fn value(&self) -> Value {
-        match &self.what {
-            What::TooShort { text, .. } | What::Pattern { text, .. } | What::Forbidden(text) => {
+        match &self.problem {
+            Problem::TooShort { text, .. } | Problem::Pattern { text, .. } | Problem::Forbidden(text) => {
                 (*text).into()
             }
-            What::Range { value, .. } | What::MultipleOf { value, .. } => value.to_value(),
-            What::BadFactor(factor) => factor.to_value(),
-            What::TooFew { count, .. } => (*count).into(),
+            Problem::Range { value, .. } | Problem::MultipleOf { value, .. } => value.to_value(),
+            Problem::BadFactor(factor) => factor.to_value(),
+            Problem::TooFew { count, .. } => (*count).into(),
             _ => Value::Null,
         }
     }
 
     fn detail(&self, path: &str) -> String {
-        match &self.what {
-            What::Type { wanted, found } => {
+        match &self.problem {
+            Problem::Type { wanted, found } => {
                 format!("{path} in body must be of type {wanted}: {}", quote(found))
             }
-            What::TooShort { least, .. } => format!("{path} in body should be at least {least} chars long"),
-            What::Pattern { pattern, error: None, .. } => format!("{path} in body should match '{pattern}'"),
-            What::Pattern { pattern, error: Some(error), .. } => {
+            Problem::TooShort { least, .. } => {
+                format!("{path} in body should be at least {least} chars long")
+            }
+            Problem::Pattern { pattern, error: None, .. } => {
+                format!("{path} in body should match '{pattern}'")
+            }
+            Problem::Pattern { pattern, error: Some(error), .. } => {
                 format!("{path} in body should match '{pattern}, but pattern is invalid: {error}'")
             }
-            What::Range { relation, bound, .. } => format!("{path} in body should be {relation} {bound}"),
-            What::MultipleOf { factor, .. } => format!("{path} in body should be a multiple of {factor}"),
-            What::BadFactor(factor) => {
+            Problem::Range { relation, bound, .. } => format!("{path} in body should be {relation} {bound}"),
+            Problem::MultipleOf { factor, .. } => format!("{path} in body should be a multiple of {factor}"),
+            Problem::BadFactor(factor) => {
                 format!("factor MultipleOf declared for {path} must be positive: {factor}")
             }
-            What::Unfit { what, kind, format: None } => {
-                format!("{what} value must be of type {kind} (default format) in {path}")
+            Problem::Unfit { name, kind, format: None } => {
+                format!("{name} value must be of type {kind} (default format) in {path}")
             }
-            What::Unfit { what, kind, format: Some(format) } => {
-                format!("{what} value must be of type {kind} with format {format} in {path}")
+            Problem::Unfit { name, kind, format: Some(format) } => {
+                format!("{name} value must be of type {kind} with format {format} in {path}")
             }
-            What::TooFew { least, what, .. } => format!("{path} in body should have at least {least} {what}"),
-            What::Forbidden(key) => format!("{path}.{key} in body is a forbidden property"),
-            What::AnyOf => format!("{} must validate at least one schema (anyOf)", quote(path)),
-            What::OneOf { valid } => {
+            Problem::TooFew { least, parts, .. } => {
+                format!("{path} in body should have at least {least} {parts}")
+            }
+            Problem::Forbidden(key) => format!("{path}.{key} in body is a forbidden property"),
+            Problem::AnyOf => format!("{} must validate at least one schema (anyOf)", quote(path)),
+            Problem::OneOf { valid } => {
                 let path = quote(path);
                 let found = match valid {
                     0 => "Found none valid".to_owned(),
@@ -168,14 +176,15 @@ impl Fault<'_> {
                 };
                 format!("{path} must validate one and only one schema (oneOf). {found}")
             }
-            What::AllOf { none } => {
+            Problem::AllOf { none } => {
                 let none = if *none { ". None validated" } else { "" };
                 format!("{} must validate all the schemas (allOf){none}", quote(path))
             }
-            What::Not => format!("{} must not validate the schema (not)", quote(path)),
-            What::Required | What::Accepted { .. } | What::TooLong { .. } | What::TooMany { .. } => {
-                String::new()
-            }
+            Problem::Not => format!("{} must not validate the schema (not)", quote(path)),
+            Problem::Required
+            | Problem::Accepted { .. }
+            | Problem::TooLong { .. }
+            | Problem::TooMany { .. } => String::new(),
         }
     }
 }

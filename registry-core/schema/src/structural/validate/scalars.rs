@@ -5,7 +5,7 @@ use serde_json::{Number, Value};
 use super::super::formats::Format;
 use super::super::kind::Kind;
 use super::super::node::{Node, NumberRules};
-use super::fault::What;
+use super::fault::Problem;
 use super::number::{Num, as_float};
 use super::place::Place;
 use super::{Findings, rules};
@@ -54,11 +54,13 @@ pub(super) fn check_type<'a>(
     let wants_number = node.kind.includes(Kind::Number) || node.kind.includes(Kind::Integer);
     match format {
         Some(format) if !is_text_or_list && !is_right => {
-            findings.add(place, What::Type { wanted: &format.name, found: representation });
+            findings.add(place, Problem::Type { wanted: &format.name, found: representation });
         }
         // The format is checked instead of the type; lists have none.
         Some(_) if !wants_number && is_text_or_list => findings.matches += 1,
-        _ if !is_right => findings.add(place, What::Type { wanted: node.kind.name(), found: found.name() }),
+        _ if !is_right => {
+            findings.add(place, Problem::Type { wanted: node.kind.name(), found: found.name() });
+        }
         _ => findings.matches += 1,
     }
 }
@@ -93,7 +95,7 @@ pub(super) fn check_accepted<'a>(
         other => accepted.values.contains(other),
     };
     if !is_accepted {
-        findings.add(place, What::Accepted { values: &accepted.values, value });
+        findings.add(place, Problem::Accepted { values: &accepted.values, value });
     }
 }
 
@@ -143,19 +145,19 @@ pub(super) fn check_text<'a>(
             })
         };
         if let Some(most) = rules.most.filter(|most| length() > *most) {
-            findings.add(place, What::TooLong { most });
+            findings.add(place, Problem::TooLong { most });
         } else if let Some(least) = rules.least.filter(|least| length() < *least) {
-            findings.add(place, What::TooShort { least, text });
+            findings.add(place, Problem::TooShort { least, text });
         } else if let Some((pattern, outcome)) = matches()
             && outcome != Ok(true)
         {
-            findings.add(place, What::Pattern { pattern, error: outcome.err(), text });
+            findings.add(place, Problem::Pattern { pattern, error: outcome.err(), text });
         }
     }
     if let Some(rule) = rules.format.as_deref().filter(|rule| rule.format.is_text()) {
         findings.matches += 1;
         if !rule.format.accepts(text) {
-            findings.add(place, What::Type { wanted: &rule.name, found: text });
+            findings.add(place, Problem::Type { wanted: &rule.name, found: text });
         }
     }
 }
@@ -202,14 +204,14 @@ fn check_ranges<'a>(
         let (value, bound) = ty.comparable("Minimum boundary", value, least, place, findings);
         if is_less(value, bound) || (rules.excludes_minimum && value == bound) {
             let relation = if rules.excludes_minimum { "greater than" } else { "greater than or equal to" };
-            findings.add(place, What::Range { relation, bound, value });
+            findings.add(place, Problem::Range { relation, bound, value });
         }
     }
     if let Some(most) = rules.maximum {
         let (value, bound) = ty.comparable("Maximum boundary", value, most, place, findings);
         if is_less(bound, value) || (rules.excludes_maximum && value == bound) {
             let relation = if rules.excludes_maximum { "less than" } else { "less than or equal to" };
-            findings.add(place, What::Range { relation, bound, value });
+            findings.add(place, Problem::Range { relation, bound, value });
         }
     }
 }
@@ -223,7 +225,7 @@ fn is_less(left: Num, right: Num) -> bool {
 
 fn check_multiple(value: Num, factor: Num, place: &Place<'_>, findings: &mut Findings<'_>) {
     if factor.as_float() <= 0.0 {
-        findings.add(place, What::BadFactor(factor));
+        findings.add(place, Problem::BadFactor(factor));
         return;
     }
     let is_multiple = match (value, factor) {
@@ -234,7 +236,7 @@ fn check_multiple(value: Num, factor: Num, place: &Place<'_>, findings: &mut Fin
         }
     };
     if !is_multiple {
-        findings.add(place, What::MultipleOf { factor, value });
+        findings.add(place, Problem::MultipleOf { factor, value });
     }
 }
 
@@ -242,7 +244,7 @@ fn check_multiple(value: Num, factor: Num, place: &Place<'_>, findings: &mut Fin
 
 impl<'a> NumberType<'a> {
     /// Checks that a number fits the type; returns whether it does.
-    fn check(self, what: &'static str, value: Num, place: &Place<'_>, findings: &mut Findings<'a>) -> bool {
+    fn check(self, name: &'static str, value: Num, place: &Place<'_>, findings: &mut Findings<'a>) -> bool {
         let fits = match (self.kind, self.format) {
             (Kind::Integer, Some((Format::Int32, _))) => value.fits_integer(32),
             (Kind::Integer, _) => value.fits_integer(64),
@@ -251,7 +253,7 @@ impl<'a> NumberType<'a> {
         };
         if !fits {
             let format = self.format.map(|(_, name)| name);
-            findings.add(place, What::Unfit { what, kind: self.kind.name(), format });
+            findings.add(place, Problem::Unfit { name, kind: self.kind.name(), format });
         }
         fits
     }
@@ -260,13 +262,13 @@ impl<'a> NumberType<'a> {
     /// the type, which then loses its fraction.
     fn comparable(
         self,
-        what: &'static str,
+        name: &'static str,
         value: Num,
         rule: f64,
         place: &Place<'_>,
         findings: &mut Findings<'a>,
     ) -> (Num, Num) {
-        let fits = self.check(what, Num::Float(rule), place, findings);
+        let fits = self.check(name, Num::Float(rule), place, findings);
         match value {
             Num::Int(_) if fits => (value, Num::Int(truncated(rule))),
             _ => (Num::Float(value.as_float()), Num::Float(rule)),

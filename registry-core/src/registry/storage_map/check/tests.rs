@@ -271,7 +271,7 @@ fn a_subresource_is_named_as_a_path_can_have_it() {
     for name in ["feed now", "Feeding", "feed/now", ""] {
         let path: &'static str = format!("pods/{name}").leak();
         let paths = [MAIN_PODS, (path, "Custom<Feeding>", entry(&PODS, Some(name)))];
-        let told = verdict(&[("", "v1", &paths)]);
-        assert!(told.starts_with(&format!("the subresource `{name}` of `Custom<Feeding>`")), "{told}");
+        let message = verdict(&[("", "v1", &paths)]);
+        assert!(message.starts_with(&format!("the subresource `{name}` of `Custom<Feeding>`")), "{message}");
     }
 }

@@ -39,7 +39,7 @@ pub(super) async fn a_continued_list_is_told_how_to_go_on(fixture: Fixture) {
     assert_eq!(names(&fixture.list(&rest).await), ["w0025", "w003", "w004"]);
 }
 
-pub(super) async fn what_was_compacted_is_refused(fixture: Fixture) {
+pub(super) async fn compacted_revisions_are_refused(fixture: Fixture) {
     let old = fixture.create_many(1).await;
     fixture.forget().await;
     fixture.forget().await;

@@ -40,7 +40,7 @@ pub(super) async fn pages_show_one_revision_while_writes_go_on(fixture: Fixture)
     assert!(anew.revision > first.revision && names(&anew).len() == 10);
 }
 
-pub(super) async fn what_remains_is_told_without_a_selector_only(fixture: Fixture) {
+pub(super) async fn the_remaining_count_is_sent_only_without_a_selector(fixture: Fixture) {
     fixture.create_many(10).await;
     let request = ListRequest { limit: 4, ..ListRequest::default() };
     let first = fixture.list(&request).await;

@@ -48,7 +48,7 @@ pub(super) async fn objects_are_counted(fixture: Fixture) {
 }
 
 /// An unreadable value is reported with its key; reads of other objects succeed, but lists fail.
-pub(super) async fn what_cannot_be_read_is_told(fixture: Fixture) {
+pub(super) async fn unreadable_objects_are_reported(fixture: Fixture) {
     fixture.create(&Widget::named("good")).await;
     let values: [(&str, &[u8]); 3] =
         [("text", b"not json"), ("protobuf", b"k8s\0\n\x0c"), ("encrypted", b"k8s:enc:aescbc:v1:k:x")];

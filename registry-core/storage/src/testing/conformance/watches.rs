@@ -269,7 +269,7 @@ async fn churn(fixture: Fixture, number: usize, rounds: usize) -> Vec<Revision> 
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
-    // A write of equal bytes is no event.
+    // A write of equal bytes is not an event.
     let mut same = Update::new(|widget: Option<Widget>| Ok(widget.unwrap().write()));
     if fixture.get(&name).await.is_some() {
         fixture.update(&name, &mut same, None).await.unwrap();

@@ -23,7 +23,7 @@ impl ValidateDeletion for AtLeast {
     }
 }
 
-pub(super) async fn what_was_created_is_read_back(fixture: Fixture) {
+pub(super) async fn created_objects_are_read_back(fixture: Fixture) {
     let widget = Widget::named("a").label("app", "web").color("red").count(3);
     let created = fixture.create(&widget).await;
     assert_eq!(Widget::decode(&created), widget);

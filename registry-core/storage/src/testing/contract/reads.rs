@@ -50,7 +50,7 @@ pub(super) async fn the_future_is_refused(fixture: EngineFixture) {
     }
 }
 
-pub(super) async fn what_was_compacted_is_refused(fixture: EngineFixture) {
+pub(super) async fn compacted_revisions_are_refused(fixture: EngineFixture) {
     let first = fixture.put("a", "1").await;
     fixture.put("b", "1").await;
     fixture.put("a", "2").await;
@@ -71,5 +71,5 @@ pub(super) async fn what_was_compacted_is_refused(fixture: EngineFixture) {
     let mut changes = fixture.watch(kept).await;
     fixture.put("a", "3").await;
     assert_eq!(changes.next(1).await.len(), 1);
-    fixture.engine.compact(first).await.expect("to forget what is forgotten is no error");
+    fixture.engine.compact(first).await.expect("to forget what is forgotten is not an error");
 }

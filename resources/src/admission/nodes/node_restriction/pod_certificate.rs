@@ -119,7 +119,7 @@ async fn present(lookup: &Lookup, namespace: &str, what: &str, name: &str) -> Re
     })
 }
 
-/// Returns a 500 without a reason, as for an error that is no status.
+/// Returns a 500 without a reason, as for an error that is not a status.
 fn retryable(message: String) -> StatusError {
     StatusError::new(Reason::Unknown, message)
 }

@@ -271,8 +271,8 @@ async fn a_node_gets_tokens_for_its_pods_and_their_audiences() {
         mounted["spec"]["volumes"][0]["name"] = "v".into();
         create_pod(&cluster.installed, mounted).await;
         let uid = cluster.uid::<Pods>("default", &name).await;
-        let told = token(&name, &uid, json!(["vault"])).await.unwrap();
-        assert_eq!(told, format!("error validating audience \"vault\": {expected}"));
+        let message = token(&name, &uid, json!(["vault"])).await.unwrap();
+        assert_eq!(message, format!("error validating audience \"vault\": {expected}"));
     }
     let other = cluster.uid::<Pods>("default", "pb").await;
     assert_eq!(
@@ -418,18 +418,18 @@ async fn a_node_requests_certificates_for_its_pods_only() {
     ] {
         let mut changed = request("pc").await;
         changed["spec"][field] = value.into();
-        let told = refusal(changed).await.unwrap();
-        assert!(told.starts_with(expected), "{field}: {told}");
+        let message = refusal(changed).await.unwrap();
+        assert!(message.starts_with(expected), "{field}: {message}");
     }
     let updated = target("podcertificaterequests", "", Operation::Update, "r");
-    let told = cluster.refusal(updated, Some(request("pc").await), Some(request("pc").await)).await;
-    assert_eq!(told.unwrap(), "unexpected operation UPDATE");
+    let message = cluster.refusal(updated, Some(request("pc").await), Some(request("pc").await)).await;
+    assert_eq!(message.unwrap(), "unexpected operation UPDATE");
 
     // Without the feature, they are not served.
     let installed = testing::installed(&["nodes", "pods", "serviceaccounts"]);
     let plugin = NodeRestriction::new(&installed, Arc::new(NoAccess), Features::default()).unwrap();
     let cluster = Cluster { plugin, installed };
     let target = target("podcertificaterequests", "", Operation::Create, "r");
-    let told = cluster.refusal(target, Some(json!({})), None).await.unwrap();
-    assert_eq!(told, "PodCertificateRequest feature gate is disabled");
+    let message = cluster.refusal(target, Some(json!({})), None).await.unwrap();
+    assert_eq!(message, "PodCertificateRequest feature gate is disabled");
 }

@@ -43,7 +43,7 @@ struct Review {
 pub(super) enum AskError {
     #[error(transparent)]
     Call(#[from] WebhookError),
-    #[error("the image policy webhook answers what is no ImageReview: {0}")]
+    #[error("the answer of the image policy webhook is not an ImageReview: {0}")]
     Answer(#[from] serde_json::Error),
 }
 

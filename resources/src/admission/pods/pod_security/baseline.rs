@@ -79,11 +79,11 @@ const fn check(
 fn apparmor(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     let mut setters = Setters::default();
     let mut values = BTreeSet::new();
-    pod.each_context(|who, context| {
+    pod.each_context(|container, context| {
         let profile = context.app_armor_profile();
         let kind = profile.r#type().text();
         if profile.exists() && !matches!(kind, "RuntimeDefault" | "Localhost") {
-            setters.add(who);
+            setters.add(container);
             values.insert(kind.to_owned());
         }
     });
@@ -97,13 +97,14 @@ fn apparmor(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
         .map(|(key, value)| format!("{key}={value:?}"))
         .collect();
     bad.sort();
-    let mut who: Vec<String> = setters.text().into_iter().collect();
+    let mut subject: Vec<String> = setters.text().into_iter().collect();
     if !bad.is_empty() {
-        who.push(plural(bad.len(), "annotation", "annotations").to_owned());
+        subject.push(plural(bad.len(), "annotation", "annotations").to_owned());
     }
     let values: Vec<String> = values.into_iter().chain(bad).collect();
     let reason = plural(values.len(), "forbidden AppArmor profile", "forbidden AppArmor profiles");
-    let detail = format!("{} must not set AppArmor profile type to {}", who.join(" and "), quoted(&values));
+    let detail =
+        format!("{} must not set AppArmor profile type to {}", subject.join(" and "), quoted(&values));
     (!values.is_empty()).then(|| Violation { reason: reason.to_owned(), detail })
 }
 
@@ -125,8 +126,8 @@ pub(super) fn added_capabilities(pod: &PodView<'_, '_>, allowed: &[&str]) -> Opt
             added.insert(capability);
         }
     });
-    let who = setters.text()?;
-    Some(format!("{who} must not include {} in securityContext.capabilities.add", quoted(added)))
+    let subject = setters.text()?;
+    Some(format!("{subject} must not include {} in securityContext.capabilities.add", quoted(added)))
 }
 
 fn host_namespaces(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
@@ -169,7 +170,7 @@ fn host_ports(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     let verb = plural(setters.count(), "uses", "use");
     let word = plural(ports.len(), "hostPort", "hostPorts");
     let ports = ports.into_iter().collect::<Vec<_>>().join(", ");
-    Violation::by(&setters, "hostPort", |who| format!("{who} {verb} {word} {ports}"))
+    Violation::by(&setters, "hostPort", |subject| format!("{subject} {verb} {word} {ports}"))
 }
 
 fn probed_hosts<'v>(pod: &PodView<'v, '_>, _: Version) -> Option<Violation> {
@@ -195,7 +196,9 @@ fn probed_hosts<'v>(pod: &PodView<'v, '_>, _: Version) -> Option<Violation> {
     setters.sort();
     let verb = plural(setters.count(), "uses", "use");
     let word = plural(hosts.len(), "probe or lifecycle host", "probe or lifecycle hosts");
-    Violation::by(&setters, "probe or lifecycle host", |who| format!("{who} {verb} {word} {}", quoted(hosts)))
+    Violation::by(&setters, "probe or lifecycle host", |subject| {
+        format!("{subject} {verb} {word} {}", quoted(hosts))
+    })
 }
 
 fn privileged(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
@@ -205,7 +208,9 @@ fn privileged(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
             setters.add(Some(name));
         }
     });
-    Violation::by(&setters, "privileged", |who| format!("{who} must not set securityContext.privileged=true"))
+    Violation::by(&setters, "privileged", |subject| {
+        format!("{subject} must not set securityContext.privileged=true")
+    })
 }
 
 fn proc_mounts(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
@@ -226,8 +231,8 @@ pub(super) fn every_proc_mount(pod: &PodView<'_, '_>, _: Version) -> Option<Viol
             kinds.insert(kind);
         }
     });
-    Violation::by(&setters, "procMount", |who| {
-        format!("{who} must not set securityContext.procMount to {}", quoted(kinds))
+    Violation::by(&setters, "procMount", |subject| {
+        format!("{subject} must not set securityContext.procMount to {}", quoted(kinds))
     })
 }
 
@@ -236,7 +241,7 @@ fn selinux(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     let mut kinds = Texts::new();
     let mut sets_user = false;
     let mut sets_role = false;
-    pod.each_context(|who, context| {
+    pod.each_context(|container, context| {
         let options = context.se_linux_options();
         let kind = options.r#type().text();
         let user = options.user().text();
@@ -250,7 +255,7 @@ fn selinux(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
         sets_user |= !user.is_empty();
         sets_role |= !role.is_empty();
         if bad_kind || !user.is_empty() || !role.is_empty() {
-            setters.add(who);
+            setters.add(container);
         }
     });
     let mut data = Vec::new();
@@ -263,8 +268,8 @@ fn selinux(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     if sets_role {
         data.push("role may not be set".to_owned());
     }
-    Violation::by(&setters, "seLinuxOptions", |who| {
-        format!("{who} set forbidden securityContext.seLinuxOptions: {}", data.join("; "))
+    Violation::by(&setters, "seLinuxOptions", |subject| {
+        format!("{subject} set forbidden securityContext.seLinuxOptions: {}", data.join("; "))
     })
 }
 
@@ -274,16 +279,16 @@ fn seccomp(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     }
     let mut setters = Setters::default();
     let mut kinds = Texts::new();
-    pod.each_context(|who, context| {
+    pod.each_context(|container, context| {
         if let Some(kind) = seccomp_type(context)
             && !is_seccomp_safe(kind)
         {
-            setters.add(who);
+            setters.add(container);
             kinds.insert(kind);
         }
     });
-    Violation::by(&setters, "seccompProfile", |who| {
-        format!("{who} must not set securityContext.seccompProfile.type to {}", quoted(kinds))
+    Violation::by(&setters, "seccompProfile", |subject| {
+        format!("{subject} must not set securityContext.seccompProfile.type to {}", quoted(kinds))
     })
 }
 
@@ -334,12 +339,12 @@ fn sysctls(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
 
 fn host_processes(pod: &PodView<'_, '_>, _: Version) -> Option<Violation> {
     let mut setters = Setters::default();
-    pod.each_context(|who, context| {
+    pod.each_context(|container, context| {
         if context.windows_options().host_process().is_true() {
-            setters.add(who);
+            setters.add(container);
         }
     });
-    Violation::by(&setters, "hostProcess", |who| {
-        format!("{who} must not set securityContext.windowsOptions.hostProcess=true")
+    Violation::by(&setters, "hostProcess", |subject| {
+        format!("{subject} must not set securityContext.windowsOptions.hostProcess=true")
     })
 }

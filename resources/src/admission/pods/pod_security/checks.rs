@@ -40,9 +40,13 @@ pub(super) struct Violation {
 
 impl Violation {
     /// Returns a violation if there are any setters.
-    pub(super) fn by(setters: &Setters<'_>, reason: &str, what: impl FnOnce(&str) -> String) -> Option<Self> {
-        let who = setters.text()?;
-        Some(Self { reason: reason.to_owned(), detail: what(&who) })
+    pub(super) fn by(
+        setters: &Setters<'_>,
+        reason: &str,
+        detail: impl FnOnce(&str) -> String,
+    ) -> Option<Self> {
+        let subject = setters.text()?;
+        Some(Self { reason: reason.to_owned(), detail: detail(&subject) })
     }
 }
 
@@ -86,8 +90,8 @@ pub(super) struct Setters<'a> {
 
 impl<'a> Setters<'a> {
     /// Adds the pod (`None`) or one of its containers, once.
-    pub(super) fn add(&mut self, who: Option<&'a str>) {
-        match who {
+    pub(super) fn add(&mut self, container: Option<&'a str>) {
+        match container {
             None => self.pod = true,
             Some(name) if self.known.insert(name) => self.containers.push(name),
             Some(_) => {}

@@ -57,8 +57,8 @@ fn escalation(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
             setters.add(Some(name));
         }
     });
-    Violation::by(&setters, "allowPrivilegeEscalation != false", |who| {
-        format!("{who} must set securityContext.allowPrivilegeEscalation=false")
+    Violation::by(&setters, "allowPrivilegeEscalation != false", |subject| {
+        format!("{subject} must set securityContext.allowPrivilegeEscalation=false")
     })
 }
 
@@ -72,8 +72,9 @@ fn capabilities(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
             not_dropping.add(Some(name));
         }
     });
-    let keeps =
-        not_dropping.text().map(|who| format!("{who} must set securityContext.capabilities.drop=[\"ALL\"]"));
+    let keeps = not_dropping
+        .text()
+        .map(|subject| format!("{subject} must set securityContext.capabilities.drop=[\"ALL\"]"));
     let adds = added_capabilities(pod, &["NET_BIND_SERVICE"]);
     let details: Vec<String> = keeps.into_iter().chain(adds).collect();
     (!details.is_empty())
@@ -109,21 +110,23 @@ fn non_root(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     let mut explicit = Setters::default();
     let mut implicit = Setters::default();
     let mut of_pod = None;
-    pod.each_context(|who, context| {
+    pod.each_context(|container, context| {
         let own = context.run_as_non_root().truth();
-        match (who, own) {
-            (_, Some(false)) => explicit.add(who),
+        match (container, own) {
+            (_, Some(false)) => explicit.add(container),
             (None, _) => of_pod = own,
-            (Some(_), None) if of_pod != Some(true) => implicit.add(who),
+            (Some(_), None) if of_pod != Some(true) => implicit.add(container),
             _ => {}
         }
     });
-    Violation::by(&explicit, REASON, |who| format!("{who} must not set securityContext.runAsNonRoot=false"))
-        .or_else(|| {
-            Violation::by(&implicit, REASON, |who| {
-                format!("pod or {who} must set securityContext.runAsNonRoot=true")
-            })
+    Violation::by(&explicit, REASON, |subject| {
+        format!("{subject} must not set securityContext.runAsNonRoot=false")
+    })
+    .or_else(|| {
+        Violation::by(&implicit, REASON, |subject| {
+            format!("pod or {subject} must set securityContext.runAsNonRoot=true")
         })
+    })
 }
 
 fn users(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
@@ -131,12 +134,12 @@ fn users(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
         return None;
     }
     let mut setters = Setters::default();
-    pod.each_context(|who, context| {
+    pod.each_context(|container, context| {
         if context.run_as_user().integer() == Some(0) {
-            setters.add(who);
+            setters.add(container);
         }
     });
-    Violation::by(&setters, "runAsUser=0", |who| format!("{who} must not set runAsUser=0"))
+    Violation::by(&setters, "runAsUser=0", |subject| format!("{subject} must not set runAsUser=0"))
 }
 
 fn seccomp(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
@@ -148,21 +151,21 @@ fn seccomp(pod: &PodView<'_, '_>, version: Version) -> Option<Violation> {
     let mut implicit = Setters::default();
     let mut kinds = Texts::new();
     let mut pod_is_safe = false;
-    pod.each_context(|who, context| match (who, seccomp_type(context)) {
+    pod.each_context(|container, context| match (container, seccomp_type(context)) {
         (_, Some(kind)) if !is_seccomp_safe(kind) => {
-            explicit.add(who);
+            explicit.add(container);
             kinds.insert(kind);
         }
         (None, kind) => pod_is_safe = kind.is_some(),
-        (Some(_), None) if !pod_is_safe => implicit.add(who),
+        (Some(_), None) if !pod_is_safe => implicit.add(container),
         _ => {}
     });
-    Violation::by(&explicit, REASON, |who| {
-        format!("{who} must not set securityContext.seccompProfile.type to {}", quoted(kinds))
+    Violation::by(&explicit, REASON, |subject| {
+        format!("{subject} must not set securityContext.seccompProfile.type to {}", quoted(kinds))
     })
     .or_else(|| {
-        Violation::by(&implicit, REASON, |who| {
-            format!("pod or {who} must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\"")
+        Violation::by(&implicit, REASON, |subject| {
+            format!("pod or {subject} must set securityContext.seccompProfile.type to \"RuntimeDefault\" or \"Localhost\"")
         })
     })
 }

@@ -1,80 +1,51 @@
 //! Rules of MutatingAdmissionPolicies.
 
-use std::sync::Arc;
-
-use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
 use registry_core::cel::admission::{Returns, Uses};
 use registry_core::context::Budget;
-use registry_core::features::Features;
-use registry_core::resource::ObjectStrategy;
 use resource_views::admissionregistration::v1::{
     MutatingAdmissionPolicy, MutatingAdmissionPolicyMut, Mutation,
 };
 
 use crate::api::admissionregistration::expressions::Expressions;
 use crate::api::admissionregistration::matching;
-use crate::api::admissionregistration::reserved_names::{self, ReservedNames};
+use crate::api::admissionregistration::reserved_names::{ReservingStrategy, Rules};
 
 /// Defaults and validation of mutations.
-#[derive(Clone, Copy)]
-pub(super) struct MutatingPolicyStrategy {
-    names: ReservedNames,
-}
+pub(super) struct MutatingPolicyRules;
 
-/// The rules with the default features.
+/// The rules, and those of names.
+pub(super) type MutatingPolicyStrategy = ReservingStrategy<MutatingPolicyRules>;
+
 #[expect(non_upper_case_globals, reason = "named as the type, like the value of a unit struct")]
-pub(super) const MutatingPolicyStrategy: MutatingPolicyStrategy =
-    MutatingPolicyStrategy { names: ReservedNames::Warned };
+pub(super) const MutatingPolicyStrategy: MutatingPolicyStrategy = ReservingStrategy::DEFAULT;
 
-impl ObjectStrategy for MutatingPolicyStrategy {
-    fn for_features(&self, features: Features) -> Option<Arc<dyn ObjectStrategy>> {
-        Some(Arc::new(Self { names: ReservedNames::for_features(features) }))
-    }
-
-    fn apply_defaults(&self, object: &mut Object) {
+impl Rules for MutatingPolicyRules {
+    fn apply_defaults(object: &mut Object) {
         MutatingAdmissionPolicyMut(object).spec().edit(matching::default_policy);
     }
 
-    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        reserved_names::warnings(object)
-    }
-
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        self.names.warnings_on_create(object)
-    }
-
-    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = check(object, None, &context.budget);
-        self.names.check(object, &mut errors);
+    fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = MutatingAdmissionPolicy(object).spec();
+        let before = old.map(|old| MutatingAdmissionPolicy(old).spec().into());
+        let mut expressions = Expressions::for_policy(&spec.into(), before.as_ref(), budget).with_variables();
+        matching::check_policy(&spec.into(), before.as_ref(), &mut expressions, &mut errors);
+        matching::check_mutated_operations(&spec.match_constraints(), &mut errors);
+        expressions.check_variables(&spec.variables(), &mut errors);
+        if spec.mutations().is_empty() {
+            errors.push(spec.mutations().required("mutations must contain at least one item"));
+        }
+        for mutation in spec.mutations().elements() {
+            check_mutation(&mutation, &mut expressions, &mut errors);
+        }
+        let policy = spec.reinvocation_policy();
+        if policy.check_present(&mut errors) {
+            policy.check_one_of(&["IfNeeded", "Never"], &mut errors);
+        }
         errors
     }
-
-    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        check(new, Some(old), &context.budget)
-    }
-}
-
-fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
-    let mut errors = ErrorList::default();
-    let spec = MutatingAdmissionPolicy(object).spec();
-    let before = old.map(|old| MutatingAdmissionPolicy(old).spec().into());
-    let mut expressions = Expressions::for_policy(&spec.into(), before.as_ref(), budget).with_variables();
-    matching::check_policy(&spec.into(), before.as_ref(), &mut expressions, &mut errors);
-    matching::check_mutated_operations(&spec.match_constraints(), &mut errors);
-    expressions.check_variables(&spec.variables(), &mut errors);
-    if spec.mutations().is_empty() {
-        errors.push(spec.mutations().required("mutations must contain at least one item"));
-    }
-    for mutation in spec.mutations().elements() {
-        check_mutation(&mutation, &mut expressions, &mut errors);
-    }
-    let policy = spec.reinvocation_policy();
-    if policy.check_present(&mut errors) {
-        policy.check_one_of(&["IfNeeded", "Never"], &mut errors);
-    }
-    errors
 }
 
 /// Checks that a mutation has exactly one type, with the fields of that type.

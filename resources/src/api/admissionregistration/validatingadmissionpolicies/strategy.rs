@@ -1,15 +1,11 @@
 //! Rules of ValidatingAdmissionPolicies.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use registry_core::RequestContext;
 use registry_core::api::validation::{ErrorList, names};
 use registry_core::api::{FieldError, Object};
 use registry_core::cel::admission::{Returns, Uses};
 use registry_core::context::Budget;
-use registry_core::features::Features;
-use registry_core::resource::ObjectStrategy;
 use resource_views::List;
 use resource_views::admissionregistration::v1::{
     AuditAnnotation, MutatingAdmissionPolicySpecMut, ValidatingAdmissionPolicy, ValidatingAdmissionPolicyMut,
@@ -18,7 +14,7 @@ use resource_views::admissionregistration::v1::{
 
 use crate::api::admissionregistration::expressions::Expressions;
 use crate::api::admissionregistration::matching;
-use crate::api::admissionregistration::reserved_names::{self, ReservedNames};
+use crate::api::admissionregistration::reserved_names::{ReservingStrategy, Rules};
 use crate::support::conditions;
 
 /// Maximum number of audit annotations.
@@ -27,47 +23,49 @@ const MAX_ANNOTATIONS: usize = 20;
 const MAX_VALUE_EXPRESSION_BYTES: usize = 5 * 1024;
 
 /// Defaults and validation of validations.
-#[derive(Clone, Copy)]
-pub(super) struct ValidatingPolicyStrategy {
-    names: ReservedNames,
-}
+pub(super) struct ValidatingPolicyRules;
 
-/// The rules with the default features.
+/// The rules, and those of names.
+pub(super) type ValidatingPolicyStrategy = ReservingStrategy<ValidatingPolicyRules>;
+
 #[expect(non_upper_case_globals, reason = "named as the type, like the value of a unit struct")]
-pub(super) const ValidatingPolicyStrategy: ValidatingPolicyStrategy =
-    ValidatingPolicyStrategy { names: ReservedNames::Warned };
+pub(super) const ValidatingPolicyStrategy: ValidatingPolicyStrategy = ReservingStrategy::DEFAULT;
 
-impl ObjectStrategy for ValidatingPolicyStrategy {
-    fn for_features(&self, features: Features) -> Option<Arc<dyn ObjectStrategy>> {
-        Some(Arc::new(Self { names: ReservedNames::for_features(features) }))
-    }
-
-    fn apply_defaults(&self, object: &mut Object) {
+impl Rules for ValidatingPolicyRules {
+    fn apply_defaults(object: &mut Object) {
         let spec = ValidatingAdmissionPolicyMut(object).spec();
         spec.edit(|spec| matching::default_policy(MutatingAdmissionPolicySpecMut(spec.0)));
     }
 
-    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        reserved_names::warnings(object)
-    }
-
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        self.names.warnings_on_create(object)
-    }
-
-    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = check(object, None, &context.budget);
-        self.names.check(object, &mut errors);
+    fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let spec = ValidatingAdmissionPolicy(object).spec();
+        let before = old.map(|old| ValidatingAdmissionPolicy(old).spec().into());
+        let variables = spec.variables();
+        let mut expressions = Expressions::for_policy(&spec.into(), before.as_ref(), budget);
+        if !variables.is_empty() {
+            expressions = expressions.with_variables();
+        }
+        matching::check_policy(&spec.into(), before.as_ref(), &mut expressions, &mut errors);
+        expressions.check_variables(&variables, &mut errors);
+        let validations = spec.validations();
+        let annotations = spec.audit_annotations();
+        if validations.len() + annotations.len() == 0 {
+            let detail = "validations or auditAnnotations must contain at least one item";
+            errors.push(validations.required(detail));
+            errors.push(annotations.required(detail));
+            return errors;
+        }
+        for validation in validations.elements() {
+            check_validation(&validation, &mut expressions, &mut errors);
+        }
+        check_annotations(object, &annotations, &mut expressions, &mut errors);
         errors
     }
 
-    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        check(new, Some(old), &context.budget)
-    }
-
-    fn validate_status_update(&self, _context: &RequestContext, new: &Object, _old: &Object) -> ErrorList {
+    fn check_status(object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
-        let status = ValidatingAdmissionPolicy(new).status();
+        let status = ValidatingAdmissionPolicy(object).status();
         let type_checking = status.type_checking();
         let warnings = type_checking.expression_warnings();
         for warning in warnings.elements() {
@@ -79,32 +77,6 @@ impl ObjectStrategy for ValidatingPolicyStrategy {
         conditions::check(&status.conditions(), &mut errors);
         errors
     }
-}
-
-fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
-    let mut errors = ErrorList::default();
-    let spec = ValidatingAdmissionPolicy(object).spec();
-    let before = old.map(|old| ValidatingAdmissionPolicy(old).spec().into());
-    let variables = spec.variables();
-    let mut expressions = Expressions::for_policy(&spec.into(), before.as_ref(), budget);
-    if !variables.is_empty() {
-        expressions = expressions.with_variables();
-    }
-    matching::check_policy(&spec.into(), before.as_ref(), &mut expressions, &mut errors);
-    expressions.check_variables(&variables, &mut errors);
-    let validations = spec.validations();
-    let annotations = spec.audit_annotations();
-    if validations.len() + annotations.len() == 0 {
-        let detail = "validations or auditAnnotations must contain at least one item";
-        errors.push(validations.required(detail));
-        errors.push(annotations.required(detail));
-        return errors;
-    }
-    for validation in validations.elements() {
-        check_validation(&validation, &mut expressions, &mut errors);
-    }
-    check_annotations(object, &annotations, &mut expressions, &mut errors);
-    errors
 }
 
 fn check_validation(

@@ -1,63 +1,34 @@
 //! Rules of ValidatingWebhookConfigurations.
 
-use std::sync::Arc;
-
-use registry_core::RequestContext;
 use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::context::Budget;
-use registry_core::features::Features;
-use registry_core::resource::ObjectStrategy;
 use resource_views::admissionregistration::v1::{
     ValidatingWebhookConfiguration, ValidatingWebhookConfigurationMut,
 };
 
 use crate::api::admissionregistration::matching;
-use crate::api::admissionregistration::reserved_names::{self, ReservedNames};
+use crate::api::admissionregistration::reserved_names::{ReservingStrategy, Rules};
 
 /// Defaults and validation of webhooks.
-#[derive(Clone, Copy)]
-pub(super) struct ValidatingWebhookStrategy {
-    names: ReservedNames,
-}
+pub(super) struct ValidatingWebhookRules;
 
-/// The rules with the default features.
+/// The rules, and those of names.
+pub(super) type ValidatingWebhookStrategy = ReservingStrategy<ValidatingWebhookRules>;
+
 #[expect(non_upper_case_globals, reason = "named as the type, like the value of a unit struct")]
-pub(super) const ValidatingWebhookStrategy: ValidatingWebhookStrategy =
-    ValidatingWebhookStrategy { names: ReservedNames::Warned };
+pub(super) const ValidatingWebhookStrategy: ValidatingWebhookStrategy = ReservingStrategy::DEFAULT;
 
-impl ObjectStrategy for ValidatingWebhookStrategy {
-    fn for_features(&self, features: Features) -> Option<Arc<dyn ObjectStrategy>> {
-        Some(Arc::new(Self { names: ReservedNames::for_features(features) }))
-    }
-
-    fn apply_defaults(&self, object: &mut Object) {
+impl Rules for ValidatingWebhookRules {
+    fn apply_defaults(object: &mut Object) {
         ValidatingWebhookConfigurationMut(object).webhooks().elements().for_each(matching::default_webhook);
     }
 
-    fn warnings(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        reserved_names::warnings(object)
-    }
-
-    fn warnings_on_create(&self, _context: &RequestContext, object: &Object) -> Vec<String> {
-        self.names.warnings_on_create(object)
-    }
-
-    fn validate(&self, context: &RequestContext, object: &Object) -> ErrorList {
-        let mut errors = check(object, None, &context.budget);
-        self.names.check(object, &mut errors);
+    fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
+        let mut errors = ErrorList::default();
+        let webhooks = ValidatingWebhookConfiguration(object).webhooks();
+        let before = old.map(|old| ValidatingWebhookConfiguration(old).webhooks().seen_as());
+        matching::check_webhooks(&webhooks.seen_as(), before.as_ref(), budget, &mut errors);
         errors
     }
-
-    fn validate_update(&self, context: &RequestContext, new: &Object, old: &Object) -> ErrorList {
-        check(new, Some(old), &context.budget)
-    }
-}
-
-fn check(object: &Object, old: Option<&Object>, budget: &Budget) -> ErrorList {
-    let mut errors = ErrorList::default();
-    let webhooks = ValidatingWebhookConfiguration(object).webhooks();
-    let before = old.map(|old| ValidatingWebhookConfiguration(old).webhooks().seen_as());
-    matching::check_webhooks(&webhooks.seen_as(), before.as_ref(), budget, &mut errors);
-    errors
 }

@@ -23,14 +23,14 @@ pub(crate) struct Subject {
 pub(crate) enum SubjectError {
     #[error("{0}")]
     NoRequest(&'static str),
-    #[error("x509: the subject has a name that is no text")]
+    #[error("x509: the subject has a name that is not text")]
     NoText,
 }
 
 /// Reads the subject of a PEM request.
 ///
 /// # Errors
-/// The text is no request; the text of the error is the reason.
+/// The text is not a request; the text of the error is the reason.
 pub(crate) fn subject_of(text: &[u8]) -> Result<Subject, SubjectError> {
     pem::with_request(text, |request| {
         let subject = &request.certification_request_info.subject;

@@ -109,7 +109,10 @@ impl PodBinding {
         admission.validate(context, Some(binding), None).await?;
         let clears_nomination = self.features.contains(Feature::ClearingNominatedNodeNameAfterBinding);
         let mut assignment = Assignment { name, binding, clears_nomination };
-        self.pods.update_by(context, name, &mut assignment, &AdmitAll, options, &BindingRules).await?;
+        self.pods
+            .with_rules(&BindingRules)
+            .update(context, name, &mut assignment, &AdmitAll, options)
+            .await?;
         Ok(Answer::Success(SuccessStatus { details: None, code: Some(201) }))
     }
 }

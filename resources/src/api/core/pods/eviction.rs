@@ -163,7 +163,8 @@ impl PodEviction {
             let update = UpdateOptions::default();
             let (announced, _) = self
                 .pods
-                .update_by(context, name, &mut announcement, &AdmitAll, &update, &StatusRules)
+                .with_rules(&StatusRules)
+                .update(context, name, &mut announcement, &AdmitAll, &update)
                 .await?;
             // This request made the write itself, so the client's preconditions refer to the state before it.
             if let (Answer::Stored(entry), Some(revision)) =

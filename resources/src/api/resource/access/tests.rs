@@ -103,8 +103,10 @@ async fn set_status(
 ) -> Result<(), String> {
     let store = installed.store(ResourceClaims::TYPE).unwrap();
     let mut update = Replace(claim(&context.namespace, false, status));
-    let updated =
-        store.update_by(context, "c", &mut update, &AdmitAll, &UpdateOptions::default(), &StatusRules).await;
+    let updated = store
+        .with_rules(&StatusRules)
+        .update(context, "c", &mut update, &AdmitAll, &UpdateOptions::default())
+        .await;
     updated.map(drop).map_err(|failure| failure.message)
 }
 

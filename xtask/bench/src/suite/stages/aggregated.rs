@@ -69,10 +69,10 @@ impl Stages<'_> {
         for (connections, words) in [(1, "one connection"), (WATCHES, "a connection each")] {
             let watch = format!("{things}?watch=true");
             let event = self.forwarded_event(&server, &extension, &watch, connections).await?;
-            let what = format!(
+            let name = format!(
                 "CPU of a forwarded event of 1.2 KB, {WATCHES} watches over {words}, 1,000 a second each"
             );
-            self.fact(what, event, "µs", Limit::Most(3.0));
+            self.fact(name, event, "µs", Limit::Most(3.0));
         }
         server.stop().await;
         Ok(())

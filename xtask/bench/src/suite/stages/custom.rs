@@ -47,7 +47,7 @@ impl Stages<'_> {
         tokio::time::sleep(QUIET).await;
         let memory = server.resident_mebibytes() - memory_before;
         let of_count = measurement::count(count as u64);
-        let each = |what: &str| format!("{what} of 30 kB, {count} one after another");
+        let each = |name: &str| format!("{name} of 30 kB, {count} one after another");
         self.fact(
             each("all definitions established, definitions"),
             seconds,

@@ -75,11 +75,11 @@ impl Stages<'_> {
             };
             let measured = watching::watch(&client, &server, paced).await?;
             let limit = if watchers == 1_000 { Limit::Most(10.0) } else { Limit::Most(20.0) };
-            let what =
+            let name =
                 format!("p99 of deliveries, {watchers} watchers, {DELIVERIES_PER_SECOND} events a second");
             let millis = measured.p99_millis();
             self.measured(measured);
-            self.fact(what, millis, "ms", limit);
+            self.fact(name, millis, "ms", limit);
         }
         server.stop().await;
         Ok(())

@@ -56,8 +56,8 @@ impl Stages<'_> {
             }
             extension.stop().await;
         }
-        let what = "start to ready, an extension server behind a ready main server";
-        self.fact(what, median(times), "ms", Limit::Most(100.0));
+        let name = "start to ready, an extension server behind a ready main server";
+        self.fact(name, median(times), "ms", Limit::Most(100.0));
         self.fact("resident memory, idle extension server", idle_mebibytes, "MiB", Limit::Most(20.0));
         self.delegated(&main, &place).await?;
         main.stop().await;
@@ -90,10 +90,10 @@ impl Stages<'_> {
             of_own.push(own);
             differences.push(delegated - own);
         }
-        let what = "CPU of a GET at an extension server, user of its own";
-        self.fact(what, median(of_own), "µs", Limit::None);
-        let what = "CPU added to it by authentication and authorization by the main server, from the caches";
-        self.fact(what, median(differences), "µs", Limit::Most(3.0));
+        let name = "CPU of a GET at an extension server, user of its own";
+        self.fact(name, median(of_own), "µs", Limit::None);
+        let name = "CPU added to it by authentication and authorization by the main server, from the caches";
+        self.fact(name, median(differences), "µs", Limit::Most(3.0));
         extension.stop().await;
         Ok(())
     }
@@ -135,9 +135,9 @@ impl Stages<'_> {
             .map(|(server, before)| server.cpu_seconds().map(|now| (now - before) * 1e3 * per_minute));
         let (with_millis, without_millis) = (with_millis?, without_millis?);
         self.fact("CPU of an idle server", without_millis, "ms a minute", Limit::None);
-        let what = format!("CPU added to it by {API_SERVICES} APIServices");
+        let name = format!("CPU added to it by {API_SERVICES} APIServices");
         // A thousandth of a processor.
-        self.fact(what, with_millis - without_millis, "ms a minute", Limit::Most(60.0));
+        self.fact(name, with_millis - without_millis, "ms a minute", Limit::Most(60.0));
         with.stop().await;
         without.stop().await;
         Ok(())

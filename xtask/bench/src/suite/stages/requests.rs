@@ -98,8 +98,8 @@ impl Stages<'_> {
         let listing = workload::list(&client, &server, &collection, "list by 16", filled, load);
         let (listed, growth) = workload::memory_growth(&server, listing).await;
         self.measured(listed?);
-        let what = format!("memory added by {LISTERS} clients listing {mebibytes:.0} MiB at once");
-        self.fact(what, growth, "MiB", Limit::Most(100.0));
+        let name = format!("memory added by {LISTERS} clients listing {mebibytes:.0} MiB at once");
+        self.fact(name, growth, "MiB", Limit::Most(100.0));
         server.stop().await;
         Ok(())
     }
@@ -107,8 +107,8 @@ impl Stages<'_> {
     /// Adds the memory of an object, compared with the size of its JSON.
     fn memory_per_object(&mut self, objects: usize, json: f64, grown_mebibytes: f64) {
         let taken = grown_mebibytes * 1024.0 * 1024.0 / count(objects.max(1) as u64);
-        let what =
+        let name =
             format!("memory per object of {json:.0} bytes of JSON, {objects} objects, after making them");
-        self.fact(what, taken, "bytes", Limit::Most(1.3 * json + 200.0));
+        self.fact(name, taken, "bytes", Limit::Most(1.3 * json + 200.0));
     }
 }

@@ -45,13 +45,13 @@ impl Stages<'_> {
         let list_bytes = listed.bytes_per_operation();
         self.measured(listed);
         let mebibytes = list_bytes / 1024.0 / 1024.0;
-        let what = format!("memory added by {LISTERS} clients listing {mebibytes:.0} MiB at once");
-        self.fact(what, growth, "MiB", Limit::Most(100.0));
+        let name = format!("memory added by {LISTERS} clients listing {mebibytes:.0} MiB at once");
+        self.fact(name, growth, "MiB", Limit::Most(100.0));
         let objects = count(pods as u64);
         let json = list_bytes / objects;
         let taken = grown_mebibytes * 1024.0 * 1024.0 / objects;
-        let what = format!("memory per pod of {json:.0} bytes of JSON, {pods} pods, after the restart");
-        self.fact(what, taken, "bytes", Limit::Most(1.3 * json + 200.0));
+        let name = format!("memory per pod of {json:.0} bytes of JSON, {pods} pods, after the restart");
+        self.fact(name, taken, "bytes", Limit::Most(1.3 * json + 200.0));
         server.stop().await;
         Ok(())
     }

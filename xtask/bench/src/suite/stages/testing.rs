@@ -45,8 +45,8 @@ impl Stages<'_> {
             server.stop().await;
         }
         self.fact("in memory: start to ready", median(starts), "ms", Limit::Most(100.0));
-        let what = format!("in memory: start to {DEFINITIONS} definitions of 30 kB established");
-        self.fact(what, median(defined), "ms", Limit::Most(250.0));
+        let name = format!("in memory: start to {DEFINITIONS} definitions of 30 kB established");
+        self.fact(name, median(defined), "ms", Limit::Most(250.0));
         self.at_once().await?;
         let server = self.in_memory().await?;
         tokio::time::sleep(QUIET).await;
@@ -78,8 +78,8 @@ impl Stages<'_> {
             slowest = slowest.max(server.ready_after().map_or(0.0, |after| after.as_secs_f64()));
             servers.push(server);
         }
-        let what = format!("in memory: start to ready, the slowest of {SERVERS} at once");
-        self.fact(what, slowest, "s", Limit::Most(2.0));
+        let name = format!("in memory: start to ready, the slowest of {SERVERS} at once");
+        self.fact(name, slowest, "s", Limit::Most(2.0));
         for server in servers {
             server.stop().await;
         }
@@ -100,9 +100,9 @@ impl Stages<'_> {
             times.push(until_gone(&mut connection, &path, &path, "Background").await?);
             cpu.push((server.cpu_seconds()? - before) * 1e3);
         }
-        let what = format!("a namespace of {OBJECTS} objects, from its deletion to its end");
-        self.fact(what.clone(), median(times), "ms", Limit::Most(100.0));
-        self.fact(format!("CPU of {what}"), median(cpu), "ms", Limit::None);
+        let name = format!("a namespace of {OBJECTS} objects, from its deletion to its end");
+        self.fact(name.clone(), median(times), "ms", Limit::Most(100.0));
+        self.fact(format!("CPU of {name}"), median(cpu), "ms", Limit::None);
         Ok(())
     }
 
@@ -129,8 +129,8 @@ impl Stages<'_> {
                 let end = if propagation == "Background" { &last } else { &root };
                 times.push(until_gone(&mut connection, &path(&root), &path(end), propagation).await?);
             }
-            let what = format!("a tree of three levels, {propagation}, from its deletion to its end");
-            self.fact(what, median(times), "ms", Limit::Most(50.0));
+            let name = format!("a tree of three levels, {propagation}, from its deletion to its end");
+            self.fact(name, median(times), "ms", Limit::Most(50.0));
         }
         Ok(())
     }
@@ -146,8 +146,8 @@ impl Stages<'_> {
         }
         let begun = Instant::now();
         server.stop().await;
-        let what = format!("in memory: end with {WATCHES} open watches");
-        self.fact(what, millis(begun.elapsed()), "ms", Limit::Most(100.0));
+        let name = format!("in memory: end with {WATCHES} open watches");
+        self.fact(name, millis(begun.elapsed()), "ms", Limit::Most(100.0));
         Ok(())
     }
 }

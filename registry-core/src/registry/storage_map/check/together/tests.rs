@@ -66,13 +66,13 @@ fn maps_that_claim_one_path_name_or_key_are_refused_with_both_declarations() {
             "two stores for the keys below `minions`: `Node`",
         ),
     ] {
-        let told = refusal(&properties);
-        assert!(told.contains(named) && told.contains("src/other.rs:9"), "{told}");
+        let message = refusal(&properties);
+        assert!(message.contains(named) && message.contains("src/other.rs:9"), "{message}");
     }
     // Another version of a kind, in another crate, uses the same keys.
-    let told =
+    let message =
         refusal(&ResourceProperties { kind: GroupVersionKind { version: "v2", ..SHIPS.kind }, ..other });
-    assert!(told.contains("one says `hub = …`"), "{told}");
+    assert!(message.contains("one says `hub = …`"), "{message}");
 }
 
 #[test]

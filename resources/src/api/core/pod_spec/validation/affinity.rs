@@ -144,7 +144,7 @@ pub(super) fn has_invalid_selector(affinity: &Affinity<'_, '_>) -> bool {
     !errors.is_empty()
 }
 
-/// Whether the required affinity to nodes has a value that is no label.
+/// Whether the required affinity to nodes has a value that is not a label.
 pub(super) fn has_invalid_node_value(affinity: &Affinity<'_, '_>) -> bool {
     let affinity = affinity.node_affinity();
     node_selector::has_invalid_value(&affinity.required_during_scheduling_ignored_during_execution())

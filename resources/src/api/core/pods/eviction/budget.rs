@@ -65,7 +65,8 @@ impl Budgets {
         let options = UpdateOptions { dry_run, ..UpdateOptions::default() };
         let budgets = self.0.store();
         budgets
-            .update_by(&context, budget.name(), &mut withdrawal, &AdmitAll, &options, &StatusRules)
+            .with_rules(&StatusRules)
+            .update(&context, budget.name(), &mut withdrawal, &AdmitAll, &options)
             .await?;
         Ok(Verdict::Granted)
     }

@@ -24,7 +24,7 @@ final class Json {
     /**
      * Returns a value: a {@code Map}, a {@code List}, a {@code String}, or the text of a number or literal.
      *
-     * @throws IllegalArgumentException if the text is no JSON
+     * @throws IllegalArgumentException if the text is not JSON
      */
     static Object parse(String text) {
         return new Json(text).value();

@@ -1,10 +1,4 @@
-//! Tests of backups of what has changed since an earlier backup, and of stores that are made of a chain of them.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "test code: a broken expectation is a failed test"
-)]
+//! Backups of what has changed since an earlier backup, and of stores that are made of a chain of them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -17,11 +11,11 @@ use registry_storage::embedded::maintenance::{
     Backup, BackupFile, ChainError, Increment, MaintenanceError, Restored, Source, backup, backup_since,
     backup_with_files, check,
 };
-use registry_storage::embedded::moving::StoreReader;
 use registry_storage::embedded::{Embedded, EmbeddedOptions};
-use registry_storage::moving_key::MovingKey;
 use registry_storage::mvcc::{Committed, Mvcc, MvccError};
 use tempfile::TempDir;
+
+use super::keys;
 
 const BUMP: u64 = 1_000_000_000;
 
@@ -86,19 +80,6 @@ async fn put(store: &Embedded, key: &str, value: &str) {
 async fn delete(store: &Embedded, key: &str) {
     if let Some(present) = store.get(key).await.unwrap().key_value {
         store.delete_if(key, present.mod_revision).await.unwrap();
-    }
-}
-
-/// Returns all keys with their revisions and times to live.
-fn keys(directory: &Path) -> Vec<MovingKey> {
-    let mut reader = StoreReader::open(directory, "").unwrap();
-    let mut keys = Vec::new();
-    loop {
-        let page = reader.next_page().unwrap();
-        if page.is_empty() {
-            return keys;
-        }
-        keys.extend(page);
     }
 }
 
@@ -231,17 +212,17 @@ async fn links_that_are_missing_foreign_or_in_another_order_are_refused_with_the
     let foreign = world.refused(&[other.links[0].clone(), renamed]);
     assert!(matches!(foreign, ChainError::OtherChain { .. }), "{foreign}");
     // A store whose past is another one, at the same revisions, and one that is older.
-    let mut said = Vec::new();
+    let mut message = Vec::new();
     for previous in [link(0), link(3)] {
         let file = other.path("never");
         let refused = backup_since(Source::Engine(&store), &previous, &file, &[]).unwrap_err();
         let MaintenanceError::Chain(refused) = refused else { panic!("{refused}") };
         assert!(matches!(*refused, ChainError::OtherStore { .. }), "{refused}");
         assert!(!file.exists());
-        said.push(refused.to_string());
+        message.push(refused.to_string());
     }
     store.close().await;
-    assert!(said[0].contains("without --since"), "{said:?}");
+    assert!(message[0].contains("without --since"), "{message:?}");
 }
 
 /// The newest increment is written after a restore, whose store goes on with other revisions.
