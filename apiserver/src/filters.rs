@@ -30,6 +30,7 @@ use registry_core::api::StatusError;
 use registry_core::context::{Budget, ClusterPolicy, UserInfo};
 use registry_core::stage;
 use request_info::{RequestInfo, Verb};
+use resources::bootstrap::PendingVersions;
 use responses;
 use tracing::Instrument as _;
 
@@ -62,6 +63,7 @@ mod own_paths;
 mod panics;
 mod request_log;
 mod sending;
+mod storage_versions;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -105,6 +107,8 @@ pub struct Filters<D> {
     /// `None` if the server does not answer requests while it completes those in flight at its shutdown.
     draining: Option<Arc<Draining>>,
     zpages: Zpages,
+    /// `None` if the server does not say how it stores resources.
+    pending_versions: Option<Arc<PendingVersions>>,
     /// Whether an HTTP/2 connection ends after a request of a client that is not authenticated.
     ends_unauthenticated: bool,
     /// `None` if requests are not traced.
@@ -198,6 +202,7 @@ impl<D: Dispatch> Filters<D> {
             auditor: None,
             draining: None,
             zpages: Zpages::default(),
+            pending_versions: None,
             ends_unauthenticated: false,
             sampler: None,
             faults: None,
@@ -401,6 +406,9 @@ impl<D: Dispatch> Filters<D> {
         };
         // From here on the number of seats bounds the memory of bodies.
         drop(reservation);
+
+        // Storage versions: a resource is written when the other servers can know how this one stores it.
+        self.check_reported(&info)?;
 
         // Dispatch: calls the handler of the path.
         if let Some(answered) = self.own_path(&info, query, request.headers(), arrival.received).await {
