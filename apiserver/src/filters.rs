@@ -409,14 +409,11 @@ impl<D: Dispatch> Filters<D> {
 
         // Storage versions: a resource is written when the other servers can know how this one stores it.
         self.check_reported(&info)?;
-
         // Dispatch: calls the handler of the path.
         if let Some(answered) = self.own_path(&info, query, request.headers(), arrival.received).await {
             return answered;
         }
-        let mut context = context_of(user, &info, request.headers(), arrival);
-        context.policy = self.policy;
-        context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
+        let context = self.context_of(user, &info, request.headers(), arrival, findings);
         let is_watch = info.verb == Verb::Watch;
         let work = ExpectedWork::for_request(&info, query, &place);
         let request = std::mem::take(request);
@@ -433,6 +430,21 @@ impl<D: Dispatch> Filters<D> {
         Ok(sending::within(arrival.deadline, place, response))
     }
 
+    /// Returns the context of a request.
+    fn context_of(
+        &self,
+        user: UserInfo,
+        info: &RequestInfo,
+        headers: &HeaderMap,
+        arrival: Arrival<'_>,
+        findings: &Findings,
+    ) -> RequestContext {
+        let mut context = context_of(user, info, headers, arrival);
+        context.policy = self.policy;
+        context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
+        context
+    }
+
     /// Counts a request that is refused because the server is busy.
     fn count_terminated(&self, verb: Verb, code: u16) {
         if code == 429 {
@@ -445,7 +457,7 @@ fn is_anonymous(user: &UserInfo) -> bool {
     user.name == ANONYMOUS && user.groups.iter().any(|group| group == UNAUTHENTICATED)
 }
 
-/// Returns the context of a request.
+/// Returns the context of a request, without what depends on the server.
 fn context_of(
     user: UserInfo,
     info: &RequestInfo,

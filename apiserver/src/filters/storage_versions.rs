@@ -15,7 +15,7 @@ impl<D: Dispatch> Filters<D> {
         if is_read || is_exempt(asked) {
             return Ok(());
         }
-        let Some(pending) = versions.of(&asked.group, &asked.resource) else { return Ok(()) };
+        let Some(pending) = versions.find(&asked.group, &asked.resource) else { return Ok(()) };
         let (resource, failure) = (pending.resource, pending.failure.as_deref().unwrap_or("<nil>"));
         let message = format!(
             "wait for storage version registration to complete for resource: {resource}, last seen error: {failure}"

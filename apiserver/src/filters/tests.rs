@@ -295,7 +295,7 @@ async fn writes_wait_until_the_server_has_said_how_it_stores_the_resource() {
     let filters = filters_with(&limits, Arc::new(AllowAll));
     let pending = [("", "configmaps"), ("apps", "deployments"), ("coordination.k8s.io", "leases")];
     let pending = pending.map(|(group, resource)| GroupResource { group, resource });
-    let pending = PendingVersions::of_resources(pending);
+    let pending = PendingVersions::about(pending);
     let filters = Arc::into_inner(filters).unwrap().with_pending_versions(Some(Arc::new(pending)));
     let namespaced = |path: &str| format!("/apis/{path}");
     for (method, path, resource) in [

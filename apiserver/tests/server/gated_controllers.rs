@@ -58,12 +58,12 @@ fn entries(servers: &[&str], common: Option<&str>) -> Value {
 }
 
 #[tokio::test]
-async fn what_servers_said_is_collected_after_their_leases() {
+async fn reports_of_servers_are_collected_after_their_leases() {
     let served = "--runtime-config=internal.apiserver.k8s.io/v1alpha1=true";
     let server = start(&["--feature-gates=StorageVersionAPI=true", served]).await;
     let mut admin = As::administrator(&server).await;
     let mut collector = As::controller(&server, COLLECTOR).await;
-    let (one, status) = (format!("{VERSIONS}/{NAME}"), format!("{VERSIONS}/{NAME}/status"));
+    let (object, status) = (format!("{VERSIONS}/{NAME}"), format!("{VERSIONS}/{NAME}/status"));
 
     let named = json!({ "metadata": { "name": NAME }, "status": entries(&["id-1"], Some("v1")) });
     let mut version = admin.make("POST", VERSIONS, &named).await;
@@ -84,8 +84,8 @@ async fn what_servers_said_is_collected_after_their_leases() {
     let kept = collector.make("PUT", &status, &version).await;
     assert_eq!(kept["status"]["storageVersions"][0]["apiServerID"], "id-2");
     assert_eq!(collector.send("POST", VERSIONS, &named).await.0, 403);
-    collector.make("DELETE", &one, &Value::Null).await;
-    assert_eq!(admin.send("GET", &one, &Value::Null).await.0, 404);
+    collector.make("DELETE", &object, &Value::Null).await;
+    assert_eq!(admin.send("GET", &object, &Value::Null).await.0, 404);
     server.stop().await;
 }
 
@@ -100,8 +100,8 @@ async fn requests_for_the_status_of_pools_are_answered_once() {
     for path in ["resourceslices", "resourceclaims"] {
         controller.make("GET", &format!("/apis/resource.k8s.io/v1/{path}"), &Value::Null).await;
     }
-    let (one, status) = (format!("{REQUESTS}/q"), format!("{REQUESTS}/q/status"));
-    let mut answered = controller.make("GET", &one, &Value::Null).await;
+    let (object, status) = (format!("{REQUESTS}/q"), format!("{REQUESTS}/q/status"));
+    let mut answered = controller.make("GET", &object, &Value::Null).await;
     let pool = json!({
         "driver": "test.example.com", "poolName": "test-pool", "nodeName": "test-node", "generation": 1,
         "resourceSliceCount": 1, "totalDevices": 4, "allocatedDevices": 0, "availableDevices": 4,
@@ -121,13 +121,13 @@ async fn requests_for_the_status_of_pools_are_answered_once() {
     assert_eq!(code, 422);
     assert!(refused["message"].as_str().unwrap().contains("field is immutable"), "{refused}");
     assert_eq!(controller.send("POST", REQUESTS, &asked).await.0, 403);
-    controller.make("DELETE", &one, &Value::Null).await;
+    controller.make("DELETE", &object, &Value::Null).await;
     server.stop().await;
 
     // Without the gate the kind is the same, and the controller has no rights.
     let server = start(&["--runtime-config=resource.k8s.io/v1alpha3=true"]).await;
     As::administrator(&server).await.make("POST", REQUESTS, &asked).await;
     let mut controller = As::controller(&server, POOL_STATUS).await;
-    assert_eq!(controller.send("GET", &one, &Value::Null).await.0, 403);
+    assert_eq!(controller.send("GET", &object, &Value::Null).await.0, 403);
     server.stop().await;
 }

@@ -55,17 +55,17 @@ impl PendingVersions {
     pub fn new(installed: &InstalledApi) -> Option<Self> {
         SystemWriter::for_resource::<StorageVersions>(installed)?;
         let reports = Report::all(installed);
-        Some(Self::of_resources(reports.iter().flat_map(|report| &report.resources).copied()))
+        Some(Self::about(reports.iter().flat_map(|report| &report.resources).copied()))
     }
 
     /// Returns these resources.
-    pub fn of_resources(resources: impl IntoIterator<Item = GroupResource>) -> Self {
+    pub fn about(resources: impl IntoIterator<Item = GroupResource>) -> Self {
         let pending = resources.into_iter().map(|resource| PendingVersion { resource, failure: None });
         Self { resources: Mutex::new(pending.collect()), is_complete: AtomicBool::new(false) }
     }
 
     /// Returns what is known about a resource; `None` if nothing is to be written about it any more.
-    pub fn of(&self, group: &str, resource: &str) -> Option<PendingVersion> {
+    pub fn find(&self, group: &str, resource: &str) -> Option<PendingVersion> {
         if self.is_complete.load(Ordering::Acquire) {
             return None;
         }
@@ -171,7 +171,7 @@ mod tests {
     async fn resources_wait_for_their_report_and_reports_for_the_lease() {
         let (reports, lease) = reports().await;
         let pending = &reports.pending;
-        let known = |group: &str, resource: &str| pending.of(group, resource).is_some();
+        let known = |group: &str, resource: &str| pending.find(group, resource).is_some();
         assert!(known("", "configmaps") && known("events.k8s.io", "events") && known("", "events"));
         assert!(!known("", "secrets") && !known("apps", "configmaps") && !known("", ""));
         let early = tokio::time::timeout(Duration::from_millis(20), reports.run()).await;
@@ -196,12 +196,12 @@ mod tests {
         let (reports, _lease) = reports().await;
         let [configmaps, ..] = &reports.reports[..] else { panic!("a report") };
         reports.pending.note(configmaps, &Err(StatusError::internal("no space")));
-        let pending = reports.pending.of("", "configmaps").unwrap();
+        let pending = reports.pending.find("", "configmaps").unwrap();
         assert!(pending.failure.unwrap().contains("no space"));
-        assert_eq!(reports.pending.of("", "events").unwrap().failure, None);
+        assert_eq!(reports.pending.find("", "events").unwrap().failure, None);
         reports.pending.note(configmaps, &Ok(()));
-        assert_eq!(reports.pending.of("", "configmaps"), None);
+        assert_eq!(reports.pending.find("", "configmaps"), None);
         reports.pending.note(configmaps, &Err(StatusError::internal("no space")));
-        assert_eq!(reports.pending.of("", "configmaps"), None, "it was written once");
+        assert_eq!(reports.pending.find("", "configmaps"), None, "it was written once");
     }
 }

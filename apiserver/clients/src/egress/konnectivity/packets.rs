@@ -13,7 +13,7 @@ pub(super) struct Packet {
     pub(super) payload: Option<Payload>,
 }
 
-/// What a packet is about, which servers of konnectivity decide by.
+/// The type of a packet, by which servers of konnectivity decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 enum PacketType {
@@ -107,22 +107,22 @@ pub(super) struct CloseDial {
 impl Packet {
     pub(super) fn dial(random: i64, address: String) -> Self {
         let request = DialRequest { protocol: "tcp".to_owned(), address, random };
-        Self::of(PacketType::DialRequest, Payload::DialRequest(request))
+        Self::with_payload(PacketType::DialRequest, Payload::DialRequest(request))
     }
 
     pub(super) fn close_dial(random: i64) -> Self {
-        Self::of(PacketType::CloseDial, Payload::CloseDial(CloseDial { random }))
+        Self::with_payload(PacketType::CloseDial, Payload::CloseDial(CloseDial { random }))
     }
 
     pub(super) fn data(number: i64, data: Bytes) -> Self {
-        Self::of(PacketType::Data, Payload::Data(Data { number, data }))
+        Self::with_payload(PacketType::Data, Payload::Data(Data { number, data }))
     }
 
     pub(super) fn close(number: i64) -> Self {
-        Self::of(PacketType::CloseRequest, Payload::CloseRequest(CloseRequest { number }))
+        Self::with_payload(PacketType::CloseRequest, Payload::CloseRequest(CloseRequest { number }))
     }
 
-    fn of(kind: PacketType, payload: Payload) -> Self {
+    fn with_payload(kind: PacketType, payload: Payload) -> Self {
         Self { kind: kind.into(), payload: Some(payload) }
     }
 }

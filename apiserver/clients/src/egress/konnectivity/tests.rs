@@ -115,7 +115,7 @@ impl ServerCall {
 
     /// Sends a packet; fails if the client has ended the call.
     async fn send(&self, payload: Payload) -> Result<(), ()> {
-        self.send_bytes(&Packet::of_server(payload).encode_to_vec()).await
+        self.send_bytes(&Packet::from_server(payload).encode_to_vec()).await
     }
 
     async fn send_bytes(&self, message: &[u8]) -> Result<(), ()> {
@@ -250,7 +250,7 @@ async fn the_reason_why_there_is_no_connection_is_told() {
 
 #[tokio::test]
 async fn a_server_that_lies_gets_no_connection() {
-    /// What a server answers to a request with this number.
+    /// The answer to a request with this number.
     type Lie = fn(i64) -> Payload;
     let lies: [(Lie, &str); 6] = [
         (|random| made(random ^ 1), "tunnel closed"),
@@ -446,7 +446,7 @@ async fn a_server_that_does_not_read_stops_the_writer_and_is_left_after_a_time()
 
 impl Packet {
     /// Returns a packet as servers send them. The type, which is not read here, is left out.
-    fn of_server(payload: Payload) -> Self {
+    fn from_server(payload: Payload) -> Self {
         Self { kind: 0, payload: Some(payload) }
     }
 }

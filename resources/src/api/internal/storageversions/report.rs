@@ -1,4 +1,4 @@
-//! What a server writes into StorageVersions about itself.
+//! The part of a server in StorageVersions.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/storageversion`.
 
@@ -39,13 +39,13 @@ impl Report {
                 of_stores.entry(store.resource().resource()).or_default().push(path);
             }
         }
-        let mut reports: Vec<Self> = of_stores.values().filter_map(|paths| Self::of(paths)).collect();
+        let mut reports: Vec<Self> = of_stores.values().filter_map(|paths| Self::of_paths(paths)).collect();
         reports.sort_by_key(|report| report.resources.first().map(|first| (first.group, first.resource)));
         reports
     }
 
     /// Returns the report about the objects of one store, given the paths at which they are served.
-    fn of(paths: &[&InstalledPath]) -> Option<Self> {
+    fn of_paths(paths: &[&InstalledPath]) -> Option<Self> {
         let mut resources: Vec<GroupResource> =
             paths.iter().map(|path| path.resource.group_resource()).collect();
         resources.sort_unstable_by_key(|resource| (resource.group, resource.resource));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_wrote_stays() {
+    fn a_report_keeps_the_entries_and_conditions_of_others() {
         let foreign = json!({ "metadata": { "generation": 3 }, "status": {
             "storageVersions": [{ "apiServerID": "x" }, 7, { "apiServerID": 1, "encodingVersion": "v1" }],
             "conditions": [{ "type": "Other", "status": "Unknown" }, 8],
