@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `assembly` | adds optional parts to the filters |
 //! | `audited` | records a request from its authentication to its response |
+//! | `context` | the context in which handlers find what the filters have found |
 //! | `fault_rules` | the rules by which requests fail in servers for tests |
 //! | `own_paths` | the paths of the server itself: health, version, metrics |
 //! | `work` | the amount of work that a request is expected to be |
@@ -27,7 +28,7 @@ use http::header::CONNECTION;
 use http::{HeaderMap, HeaderValue, Request, Version};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
-use registry_core::context::{Budget, ClusterPolicy, UserInfo};
+use registry_core::context::{ClusterPolicy, UserInfo};
 use registry_core::stage;
 use request_info::{RequestInfo, Verb};
 use resources::bootstrap::PendingVersions;
@@ -55,6 +56,7 @@ mod audited;
 mod body;
 mod bounds;
 mod browser;
+mod context;
 mod deadline;
 mod draining;
 mod fault_rules;
@@ -430,21 +432,6 @@ impl<D: Dispatch> Filters<D> {
         Ok(sending::within(arrival.deadline, place, response))
     }
 
-    /// Returns the context of a request.
-    fn context_of(
-        &self,
-        user: UserInfo,
-        info: &RequestInfo,
-        headers: &HeaderMap,
-        arrival: Arrival<'_>,
-        findings: &Findings,
-    ) -> RequestContext {
-        let mut context = context_of(user, info, headers, arrival);
-        context.policy = self.policy;
-        context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
-        context
-    }
-
     /// Counts a request that is refused because the server is busy.
     fn count_terminated(&self, verb: Verb, code: u16) {
         if code == 429 {
@@ -455,28 +442,6 @@ impl<D: Dispatch> Filters<D> {
 
 fn is_anonymous(user: &UserInfo) -> bool {
     user.name == ANONYMOUS && user.groups.iter().any(|group| group == UNAUTHENTICATED)
-}
-
-/// Returns the context of a request, without what depends on the server.
-fn context_of(
-    user: UserInfo,
-    info: &RequestInfo,
-    headers: &HeaderMap,
-    arrival: Arrival<'_>,
-) -> RequestContext {
-    let namespace = info.resource.as_ref().map(|resource| resource.namespace.clone()).unwrap_or_default();
-    let mut context = RequestContext::new(user, namespace);
-    context.verb = info.verb.as_str();
-    context.received = Some(arrival.received);
-    context.client_address = arrival.client;
-    context.budget = Budget::until(arrival.deadline);
-    arrival.audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
-    if let Some(agent) = headers.get(http::header::USER_AGENT) {
-        // The user agent names the field manager. As in Go, invalid UTF-8 becomes replacement characters.
-        let name = agent.as_bytes().split(|byte| *byte == b'/').next().unwrap_or(&[]);
-        context.user_agent = String::from_utf8_lossy(name).into_owned();
-    }
-    context
 }
 
 /// Logs a response, if requests are logged.

@@ -39,13 +39,13 @@ impl Report {
                 of_stores.entry(store.resource().resource()).or_default().push(path);
             }
         }
-        let mut reports: Vec<Self> = of_stores.values().filter_map(|paths| Self::of_paths(paths)).collect();
+        let mut reports: Vec<Self> = of_stores.values().filter_map(|paths| Self::about(paths)).collect();
         reports.sort_by_key(|report| report.resources.first().map(|first| (first.group, first.resource)));
         reports
     }
 
     /// Returns the report about the objects of one store, given the paths at which they are served.
-    fn of_paths(paths: &[&InstalledPath]) -> Option<Self> {
+    fn about(paths: &[&InstalledPath]) -> Option<Self> {
         let mut resources: Vec<GroupResource> =
             paths.iter().map(|path| path.resource.group_resource()).collect();
         resources.sort_unstable_by_key(|resource| (resource.group, resource.resource));
