@@ -2,11 +2,14 @@
 
 use registry_core::api::FieldError;
 use registry_core::api::validation::{ErrorList, FieldPath, names};
-use resource_views::core::v1::{PersistentVolumeClaimSpec, TypedLocalObjectReference};
+use resource_views::core::v1::{
+    PersistentVolumeClaimSpec, PersistentVolumeClaimSpecMut, TypedLocalObjectReference,
+};
 use resource_views::{List, Quantity as Amount, Text};
 use serde_json::{Value, json};
 
 use crate::support::label_selector;
+use crate::support::resource_list::round_up;
 
 /// The annotation that named the storage class of a claim or volume before there was a field.
 pub(crate) const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
@@ -33,6 +36,15 @@ impl Tolerated {
             spec.data_source().api_group().exists() || spec.data_source_ref().api_group().exists();
         Self { selector_values: !errors.is_empty(), groups: has_group }
     }
+}
+
+/// Sets the defaults of a claim's spec, or of that of a template.
+pub(crate) fn apply_defaults(spec: &mut PersistentVolumeClaimSpecMut<'_>) {
+    spec.volume_mode().or_if_absent("Filesystem");
+    spec.resources().edit(|mut resources| {
+        resources.limits().entries().into_iter().for_each(round_up);
+        resources.requests().entries().into_iter().for_each(round_up);
+    });
 }
 
 /// Checks the access modes; one of them must be the only one.
