@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use registry_core::context::{AUTHENTICATED, UserInfo};
+use registry_core::context::UserInfo;
 use ring::digest::{SHA256, digest};
 
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenPurpose};
@@ -90,10 +90,7 @@ impl TokenTable {
         uid: &str,
         groups: impl Iterator<Item = &'a str>,
     ) -> bool {
-        let mut groups: Vec<String> = groups.map(str::to_owned).collect();
-        if !groups.iter().any(|group| group == AUTHENTICATED) {
-            groups.push(AUTHENTICATED.to_owned());
-        }
+        let groups = groups.map(str::to_owned).collect();
         let user = UserInfo { name: user.to_owned(), uid: uid.to_owned(), groups, extra: Vec::new() };
         self.users.insert(hash(token), user).is_none()
     }
