@@ -75,7 +75,7 @@ pub enum ApiServerError {
     #[error("the server's answer has no objects")]
     NoObjects,
     /// A list or an object has another revision than a number.
-    #[error("the server's revision {0:?} is no number")]
+    #[error("the server's revision {0:?} is not a number")]
     Revision(String),
     /// A watch has an event that Kubernetes does not have.
     #[error("the server sent the unknown event {0:?}")]

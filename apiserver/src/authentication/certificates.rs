@@ -68,7 +68,7 @@ enum CertificateError {
     KeyUsage,
     #[error("the client certificate is not accepted: {}", text(.0))]
     NotVerified(#[source] rustls::Error),
-    #[error("the client certificate's {0} is no text")]
+    #[error("the client certificate's {0} is not text")]
     NoText(&'static str),
     #[error("the client certificate has several UIDs")]
     SeveralUids,

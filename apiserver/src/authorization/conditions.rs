@@ -52,7 +52,7 @@ pub(super) struct ConditionsFailure(Vec<ConditionFailure>);
 /// Error of a condition that cannot be evaluated for a request.
 #[derive(Debug, thiserror::Error)]
 enum ConditionFailure {
-    #[error("cel evaluation error: expression '{0}' resulted in error: the result is no bool")]
+    #[error("cel evaluation error: expression '{0}' resulted in error: the result is not a bool")]
     NoBool(String),
     #[error("cel evaluation error: expression '{expression}' resulted in error: {source}")]
     Evaluation { expression: String, source: EvaluationError },

@@ -235,7 +235,7 @@ fn head(
     };
     match head {
         Value::Object(head) => Ok(head),
-        _ => Err(StatusError::internal("a list's head is no object")),
+        _ => Err(StatusError::internal("a list's head is not an object")),
     }
 }
 

@@ -189,7 +189,7 @@ struct Patched<'a> {
 /// Error of a patched document that is no object of the route's kind. The texts are Kubernetes'.
 #[derive(Debug, thiserror::Error)]
 enum Unfit {
-    #[error("the patched document is no object")]
+    #[error("the patched document is not an object")]
     NoObject,
     #[error(
         "no kind {} is registered for version {} in scheme \"pkg/api/legacyscheme/scheme.go:30\"",

@@ -59,24 +59,24 @@ Examples:
 
 const STORAGE_EXAMPLES: &str = "\
 A store is embedded:DIRECTORY, where DIRECTORY is that of --data-dir, or etcd=URL,… with the
-endpoints of an etcd. Stop the servers of a store before it is read; only a backup is made, and a
-store is moved with --follow, while servers use the store. Flags of the server are accepted too:
---etcd-cafile, --etcd-certfile and --etcd-keyfile for the TLS of etcd,
---encryption-provider-config for a check.
+endpoints of an etcd. Stop the servers of a store before these commands read it, except for a
+backup and for a move with --follow. Flags of the server are accepted too: --etcd-cafile,
+--etcd-certfile and --etcd-keyfile for the TLS of etcd, --encryption-provider-config for a check.
 
 Examples:
   # From the embedded store into an etcd
   apiserver storage migrate --from=embedded:apiserver-data --to=etcd=http://127.0.0.1:2379
 
-  # From an etcd whose servers go on; when they have been stopped, the signal ends the move
+  # From an etcd while its servers run; stop them, then end the move with the signal
   apiserver storage migrate --follow --from=etcd=http://127.0.0.1:2379 --to=embedded:elsewhere &
   kill -USR1 $!
 
-  # From the embedded store of a server that goes on, on its machine and as its user
-  apiserver storage migrate --follow --from=embedded:apiserver-data --to=etcd=http://127.0.0.1:2379 &
+  # From the embedded store of a running server, on its machine and as its user
+  apiserver storage migrate --follow \\
+            --from=embedded:apiserver-data --to=etcd=http://127.0.0.1:2379 &
   kill -USR1 $!
 
-  # By way of a file
+  # Through a file
   apiserver storage export --from=etcd=http://127.0.0.1:2379 store.jsonl
   apiserver storage import --to=embedded:elsewhere store.jsonl
 
@@ -159,7 +159,7 @@ pub enum StorageCommand {
         prefix: Option<String>,
     },
     /// Writes a consistent copy of the embedded store in the data directory to a file, together with the keys and
-    /// certificates of the server (in `pki`, or --cert-dir). A server that uses the store serves on. Keep the file as secret
+    /// certificates of the server (in `pki`, or --cert-dir). The server can keep running. Keep the file as secret
     /// as the data directory
     ///
     /// With --since, an increment is written: what has changed since an earlier backup. Objects of an etcd are saved with

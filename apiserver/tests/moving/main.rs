@@ -116,7 +116,7 @@ async fn a_servers_store_moves_to_etcd_and_to_another_directory() {
     assert!(refused.contains("choose a new directory, or move this one away first"), "{refused}");
     drop(Server::start(&path("again"), &[]));
     let backup = fails(&["storage", "import", &format!("{to}2"), &text(&path("data.log"))]);
-    assert!(backup.contains("is no export of a store"), "{backup}");
+    assert!(backup.contains("is not an export of a store"), "{backup}");
     let missing = fails(&["storage", "export", "--from=embedded:/nonexistent", &file]);
     assert!(missing.contains("there is no store"), "{missing}");
 }

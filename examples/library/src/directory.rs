@@ -94,7 +94,7 @@ fn read(file: &Path) -> Result<BackendObject, BackendError> {
         serde_json::from_slice(&bytes).map_err(|error| unusable(&format!("is no JSON: {error}")))?;
     let fields = object.as_object_mut().ok_or_else(|| unusable("is no JSON object"))?;
     let metadata = fields.entry("metadata").or_insert_with(|| json!({}));
-    let metadata = metadata.as_object_mut().ok_or_else(|| unusable("has metadata that is no object"))?;
+    let metadata = metadata.as_object_mut().ok_or_else(|| unusable("has metadata that is not an object"))?;
     metadata.insert("name".to_owned(), name.as_str().into());
     metadata.insert("namespace".to_owned(), namespace.as_str().into());
     metadata.entry("uid").or_insert_with(|| format!("{namespace}/{name}").into());

@@ -57,7 +57,7 @@ pub fn assert_hub_round_trips<S: Spoke>(object: &<S::Hub as Resource>::Object) {
 pub fn assert_round_trips<S: Spoke>(object: &Object) {
     let spoke = S::TYPE.instantiate();
     let Some(conversion) = &spoke.hub else {
-        panic!("{:?} is no spoke: its annotation has no `hub = …`", S::TYPE)
+        panic!("{:?} is not a spoke: its annotation has no `hub = …`", S::TYPE)
     };
     let is_hub = object.api_version() == conversion.hub.group_version().api_version();
     let start = if is_hub { &conversion.hub } else { &spoke };

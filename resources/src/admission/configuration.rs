@@ -122,6 +122,9 @@ pub enum ConfigurationError {
     /// A field is unknown, or has the wrong type.
     #[error(transparent)]
     Fields(#[from] serde_json::Error),
+    /// It is a text, a list or a number. The error does not show it: it may be a file with secrets that was named by mistake.
+    #[error("the file has to be an AdmissionConfiguration of {}, and is not an object", VERSIONS[0])]
+    NoObject,
     /// It is something else.
     #[error(
         "the file has to be an AdmissionConfiguration of {}, and is a {kind:?} of {api_version:?}",
@@ -160,7 +163,7 @@ pub enum ConfigurationError {
         version: String,
     },
     /// No plug-in has this name, or it has no configuration.
-    #[error("{0:?} is no plug-in that has a configuration")]
+    #[error("{0:?} is not a plug-in that has a configuration")]
     UnknownPlugin(String),
     /// A field has a value that it cannot have.
     #[error(transparent)]
@@ -204,6 +207,9 @@ impl AdmissionConfiguration {
     }
 
     fn from_value(value: Value, place: Place<'_>) -> Result<Self, ConfigurationError> {
+        if !value.is_object() {
+            return Err(ConfigurationError::NoObject);
+        }
         let mut configuration = Self::default();
         // Formerly the file was the configuration of one plug-in.
         for (field, plugin) in
@@ -387,6 +393,15 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_another_kind_is_not_shown() {
+        let secret = json!("root:secret:0:0");
+        let refused = AdmissionConfiguration::from_value(secret, in_directory("/etc/kubernetes")).unwrap_err();
+        let expected =
+            "the file has to be an AdmissionConfiguration of apiserver.config.k8s.io/v1, and is not an object";
+        assert_eq!(refused.to_string(), expected);
+    }
+
+    #[test]
     fn mistakes_are_told_with_their_place() {
         let event = |limits: Value| {
             let kind = "eventratelimit.admission.k8s.io/v1alpha1";
@@ -399,7 +414,7 @@ mod tests {
                 json!([event(json!([]))]),
                 "plugins[0] (EventRateLimit): limits: Invalid value: must not be empty",
             ),
-            (json!([{"name": "Zork", "configuration": {}}]), "plugins[0] (Zork): \"Zork\" is no plug-in"),
+            (json!([{"name": "Zork", "configuration": {}}]), "plugins[0] (Zork): \"Zork\" is not a plug-in"),
             (
                 json!([{"name": "PodSecurity", "configuration": {"kind": "Pod"}}]),
                 "has to be a PodSecurityConfiguration",

@@ -21,7 +21,7 @@ pub(super) fn objects(upstream: &Path) -> Result<String, FactsError> {
     let mut lines = BTreeMap::new();
     for (path, objects) in served {
         let (api_version, resource) = split(&path)
-            .ok_or_else(|| FactsError::Contradiction(format!("{path} is no path of a resource")))?;
+            .ok_or_else(|| FactsError::Contradiction(format!("{path} is not a path of a resource")))?;
         if BY_FLAGS.contains(&resource) {
             continue;
         }

@@ -21,7 +21,7 @@ pub(super) fn section(log: &str, version: &str) -> Result<String, Failure> {
     let heading = lines.next().ok_or_else(|| format!("CHANGELOG.md has no section `{start}YYYY-MM-DD`"))?;
     let date = heading.strip_prefix(&start).unwrap_or_default();
     if !is_date(date) {
-        return Err(format!("CHANGELOG.md: {date:?} is no date").into());
+        return Err(format!("CHANGELOG.md: {date:?} is not a date").into());
     }
     let lines: Vec<&str> = lines.take_while(|line| !line.starts_with("## ")).collect();
     for group in lines.iter().filter_map(|line| line.strip_prefix("### ")) {
@@ -61,7 +61,7 @@ mod tests {
         let no_place = LOG.replace("## [Unreleased]\n", "");
         for (log, version, reason) in [
             (LOG, "0.3.0", "no section `## [0.3.0] - YYYY-MM-DD`"),
-            (LOG, "0.1.0", "\"soon\" is no date"),
+            (LOG, "0.1.0", "\"soon\" is not a date"),
             (&nothing, "0.2.0", "says nothing about 0.2.0"),
             (&group, "0.2.0", "\"Mended\" is none of Added"),
             (&no_place, "0.2.0", "no section `## [Unreleased]`"),

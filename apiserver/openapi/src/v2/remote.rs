@@ -45,7 +45,7 @@ pub enum SpecError {
     #[error(transparent)]
     Json(#[from] serde_json::Error),
     /// It is JSON of another type.
-    #[error("it is no object")]
+    #[error("it is not an object")]
     NoObject,
     /// It cannot be compressed.
     #[error(transparent)]

@@ -82,7 +82,7 @@ fn untrusted_and_unreadable_certificates_are_refused_with_a_reason() {
     let group = (DnType::OrganizationName, unreadable);
     for (issuer, subject, reason) in [
         (&stranger, vec![name()], "certificate signed by unknown authority"),
-        (&issuer, vec![name(), group], "organization is no text"),
+        (&issuer, vec![name(), group], "organization is not text"),
         (&issuer, vec![name(), (uid.clone(), text(""))], "UID is empty"),
     ] {
         let certificate = ClientCertificate::verify(&[issue(issuer, &subject, (2020, 2090))], &verifier);

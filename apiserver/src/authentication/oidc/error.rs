@@ -74,12 +74,12 @@ pub(super) enum ClaimError {
     Expired(i64),
     #[error("oidc: current time {now} before the nbf (not before) time: {begin}")]
     NotYetValid { now: Timestamp, begin: i64 },
-    #[error("oidc: failed to unmarshal claims: {0} is no time")]
+    #[error("oidc: failed to unmarshal claims: {0} is not a time")]
     TimeType(&'static str),
 
     #[error("oidc: required claim {0} not present in ID token")]
     Missing(String),
-    #[error("oidc: parse claim {0}: it is no string")]
+    #[error("oidc: parse claim {0}: it is not a string")]
     NotText(String),
     #[error("oidc: required claim {claim} value does not match. Got = {found}, want = {wanted}")]
     OtherValue { claim: String, found: String, wanted: String },
@@ -89,7 +89,7 @@ pub(super) enum ClaimError {
     EmptyUsername,
     #[error("oidc: email not verified")]
     EmailNotVerified,
-    #[error("oidc: parse 'email_verified' claim: it is no bool")]
+    #[error("oidc: parse 'email_verified' claim: it is not a bool")]
     EmailVerifiedType,
     #[error("oidc: parse groups claim {0:?}: it is neither a string nor a list of strings")]
     GroupsType(String),
@@ -108,7 +108,7 @@ pub(super) enum ClaimError {
 pub(super) enum TextError {
     #[error("claim not present")]
     Missing,
-    #[error("it is no string")]
+    #[error("it is not a string")]
     NotText,
     #[error("it is empty")]
     Empty,

@@ -200,7 +200,7 @@ fn claims_that_do_not_fit_name_nobody() {
     ]});
     for (jwt, claims, reason) in [
         (json!({}), json!({}), "claim not present"),
-        (json!({}), json!({"sub": 7}), "it is no string"),
+        (json!({}), json!({"sub": 7}), "it is not a string"),
         (json!({}), json!({"sub": ""}), "it is empty"),
         (username("claims.sub"), json!({"sub": ""}), "empty username via CEL"),
         (username("claims.sub"), json!({"sub": 7}), "must return a string"),

@@ -176,7 +176,7 @@ impl<'l> Builder<'l> {
 
     fn begin(&mut self, content: Content, anchor: usize) -> Result<(), Problem> {
         if self.awaits_key() {
-            return Err("invalid map key: it is no scalar".to_owned());
+            return Err("invalid map key: it is not a scalar".to_owned());
         }
         if self.open.len() >= self.limits.depth {
             return Err("exceeded max depth".to_owned());
@@ -241,7 +241,7 @@ impl<'l> Builder<'l> {
         if self.awaits_key() {
             let key = match value {
                 Value::Array(_) | Value::Object(_) | Value::Null => {
-                    return Err("invalid map key: it is no scalar".to_owned());
+                    return Err("invalid map key: it is not a scalar".to_owned());
                 }
                 Value::String(text) => text,
                 other => other.to_string(),

@@ -58,7 +58,7 @@ pub enum ExportError {
         source: std::io::Error,
     },
     /// The file is another one. Not retryable.
-    #[error("{} is no export of a store: `apiserver storage export` writes one, and a backup is read by `apiserver storage restore`", .0.display())]
+    #[error("{} is not an export of a store: `apiserver storage export` writes one, and a backup is read by `apiserver storage restore`", .0.display())]
     OtherFile(PathBuf),
     /// A newer version of the program has written the file. Not retryable.
     #[error("{} is an export of format {version}, and this program reads up to format {VERSION}: import it with the version that wrote it ({server})", path.display())]
@@ -303,7 +303,7 @@ mod tests {
                 "\"version\":2",
                 Some("is an export of format 2, and this program reads up to format 1"),
             ),
-            ("orlop-export", "other", Some("is no export of a store")),
+            ("orlop-export", "other", Some("is not an export of a store")),
         ] {
             written(&path, &keys);
             edited(&path, change(from, to));
@@ -322,7 +322,7 @@ mod tests {
             (without_a_line, "line 3: the number of keys is another one"),
             (format!("{whole}{{}}\n"), "line 4: lines follow the last one"),
             ("ORLOPBK1\0\0".to_owned(), "a backup is read by `apiserver storage restore`"),
-            (String::new(), "is no export of a store"),
+            (String::new(), "is not an export of a store"),
         ] {
             std::fs::write(&path, text).unwrap();
             let error = read(&path).unwrap_err().to_string();

@@ -255,7 +255,7 @@ impl Complaints {
         }
         if attributes.object.is_none() {
             for flag in [&attributes.plain_finalizers, &attributes.metadata_errors_once] {
-                let needless = "this is so for every kind that is no type of Kubernetes: leave it out";
+                let needless = "this is so for every kind that is not a type of Kubernetes: leave it out";
                 self.require(!flag.is_present(), flag.span(), needless);
             }
         }

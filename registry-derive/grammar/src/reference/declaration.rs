@@ -157,7 +157,7 @@ pub(super) const BEHAVIOUR: &[Entry] = &[
         .client("PUT of a name that does not exist is answered with 201. The client needs the verb `create` too."),
     Entry::new("plain_finalizers", "plain_finalizers", "of a foreign type: finalizers need no domain", &["plain_finalizers"])
         .client("`metadata.finalizers` accepts `mine` beside `example.dev/mine`. An own struct always does.")
-        .errors(&["this is so for every kind that is no type of Kubernetes: leave it out"]),
+        .errors(&["this is so for every kind that is not a type of Kubernetes: leave it out"]),
     Entry::new(
         "metadata_errors_once",
         "metadata_errors_once",
@@ -165,7 +165,7 @@ pub(super) const BEHAVIOUR: &[Entry] = &[
         &["metadata_errors_once"],
     )
     .client("Errors of metadata appear once in the answer to an update, where most of Kubernetes' kinds repeat them.")
-    .errors(&["this is so for every kind that is no type of Kubernetes: leave it out"]),
+    .errors(&["this is so for every kind that is not a type of Kubernetes: leave it out"]),
     Entry::new("reset", "reset(FIELD)", "fields that writes of the object leave as they are", &["reset"])
         .client("Server-side apply gives such a field no manager; `prepare_for_update` of the strategy restores it. The status needs no word.")
         .errors(&["no field `label` on type `&ObjectMeta`"]),

@@ -58,7 +58,7 @@ impl BackedLog {
                 continue;
             }
             let name = BackendName::from_key(&self.prefix, key)
-                .ok_or_else(|| LogError::Damaged(format!("{key} is no key of {}", self.prefix)))?;
+                .ok_or_else(|| LogError::Damaged(format!("{key} is not a key of {}", self.prefix)))?;
             changes.push((key.clone(), BackendChange { name, json: value.clone() }));
         }
         Ok(changes)

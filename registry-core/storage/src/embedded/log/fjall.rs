@@ -332,7 +332,7 @@ impl Handles {
         for guard in self.keyspace.range(range.start().to_be_bytes()..=range.end().to_be_bytes()) {
             let (key, value) = guard.into_inner().map_err(log_error)?;
             let revision = <[u8; 8]>::try_from(&*key)
-                .map_err(|_| LogError::Damaged("a record's key is no revision".to_owned()))?;
+                .map_err(|_| LogError::Damaged("a record's key is not a revision".to_owned()))?;
             if visit(Revision::from_be_bytes(revision), Bytes::from_owner(value)).is_break() {
                 break;
             }

@@ -286,7 +286,7 @@ impl<Stream: Read> Summed<Stream> {
         if magic.starts_with(expected.split_last().map_or(&[], |(_, all_versions)| all_versions)) {
             return Err(ReadError::OtherVersion);
         }
-        Err(ReadError::Damaged("it is no backup of an embedded store".to_owned()))
+        Err(ReadError::Damaged("it is not a backup of an embedded store".to_owned()))
     }
 
     /// Reads records up to the last one.
@@ -328,7 +328,7 @@ impl<Stream: Read> Summed<Stream> {
         for _ in 0..count {
             let name = self.read_limited(MAX_FILE_BYTES)?;
             let name =
-                String::from_utf8(name.to_vec()).map_err(|_| wrong("the name of a file is no text"))?;
+                String::from_utf8(name.to_vec()).map_err(|_| wrong("the name of a file is not text"))?;
             files.push(BackupFile { name, content: self.read_limited(MAX_FILE_BYTES)? });
         }
         if !self.read_checksum()? {

@@ -23,7 +23,7 @@ pub(crate) struct Subject {
 pub(crate) enum SubjectError {
     #[error("{0}")]
     NoRequest(&'static str),
-    #[error("x509: the subject has a name that is no text")]
+    #[error("x509: the subject has a name that is not text")]
     NoText,
 }
 

@@ -62,7 +62,7 @@ impl fmt::Display for NodePortRange {
 #[derive(Debug, thiserror::Error)]
 pub enum PortRangeError {
     /// It has another form.
-    #[error("unable to parse port range: {0:?} is no range such as 30000-32767")]
+    #[error("unable to parse port range: {0:?} is not a range such as 30000-32767")]
     Malformed(String),
     /// It ends before it begins.
     #[error("end port cannot be less than start port: {0}")]
