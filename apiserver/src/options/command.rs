@@ -35,13 +35,13 @@ Examples:
 const TEST_EXAMPLES: &str = "\
 The server keeps its objects in memory, listens on a free port of 127.0.0.1, and writes its keys to
 a temporary directory. The command starts when the server is ready, with KUBECONFIG set to the
-kubeconfig of an administrator. When it has ended, the server ends too, leaves nothing behind, and
+kubeconfig of an administrator. When the command ends, the server stops, leaves nothing behind, and
 exits with the code of the command.
 
-Namespaces end, owned objects are deleted with their owners, and pods find the default account: see
---controllers. The log has errors only, unless --v or RUST_LOG says otherwise.
+The controllers for namespaces, owned objects and service accounts run: see --controllers. Only
+errors are logged, unless --v or RUST_LOG says otherwise.
 
-Flags of the server stand before `--`.
+Put flags of the server before `--`.
 
 Examples:
   # The tests of a Python project
@@ -118,7 +118,7 @@ pub enum Command {
     #[command(after_long_help = TOKEN_EXAMPLES)]
     Token(TokenCommand),
 
-    /// Runs a command, such as a test suite, beside a server in memory that ends with it
+    /// Runs a command, such as a test suite, with a server in memory that stops when the command ends
     #[command(after_long_help = TEST_EXAMPLES)]
     Test(TestCommand),
 
@@ -225,7 +225,7 @@ pub enum StorageCommand {
         /// File to read
         file: PathBuf,
     },
-    /// Writes the objects of a store to another one, which is empty, and reads them back
+    /// Copies the objects of a store to another, empty one, and reads them back
     #[command(after_long_help = STORAGE_EXAMPLES)]
     Migrate {
         /// The store to read: embedded:DIRECTORY or etcd=URL,…
