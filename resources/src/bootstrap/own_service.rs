@@ -84,7 +84,7 @@ impl OwnService {
         match outcome {
             // A service of a family that the server is not started with keeps its port.
             Err(failure) if failure.reason == Reason::Invalid && self.is_present().await? => {
-                tracing::warn!("the Service {SERVICE_NAME} keeps its port: {failure}");
+                tracing::warn!("the ports of the Service {SERVICE_NAME} are not updated: {failure}");
             }
             outcome => outcome?,
         }
