@@ -99,17 +99,17 @@ pub(crate) enum ListCost {
     SortByKeys,
 }
 
-/// The classes of functions of networks.
+/// The classes of `containsIP` and `containsCIDR` of a network, by their argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NetworkCost {
-    /// An address in a network.
-    ContainsIp,
+    /// An address.
+    Ip,
     /// The same, of an address that is parsed.
-    ContainsIpText,
-    /// A network in a network.
-    ContainsCidr,
+    IpText,
+    /// A network.
+    Cidr,
     /// The same, of a network that is parsed.
-    ContainsCidrText,
+    CidrText,
 }
 
 // === impl CostClass ===
@@ -152,10 +152,10 @@ impl CostClass {
             "distinct" => Self::List(ListCost::Distinct),
             "sort" => Self::List(ListCost::Sort),
             "sort-by-keys" => Self::List(ListCost::SortByKeys),
-            "contains-ip" => Self::Network(NetworkCost::ContainsIp),
-            "contains-ip-text" => Self::Network(NetworkCost::ContainsIpText),
-            "contains-cidr" => Self::Network(NetworkCost::ContainsCidr),
-            "contains-cidr-text" => Self::Network(NetworkCost::ContainsCidrText),
+            "contains-ip" => Self::Network(NetworkCost::Ip),
+            "contains-ip-text" => Self::Network(NetworkCost::IpText),
+            "contains-cidr" => Self::Network(NetworkCost::Cidr),
+            "contains-cidr-text" => Self::Network(NetworkCost::CidrText),
             _ => return None,
         })
     }

@@ -89,7 +89,7 @@ fn computed(requests: &Amounts, limits: &Amounts) -> Amounts {
 
 /// Returns the resources that containers of a pod do not specify although a quota limits them: `limits.cpu for: a,b;
 /// memory for: a`. A pod that specifies its total may leave it to that.
-pub(super) fn missing(pod: &Object, hard: &Amounts) -> Option<String> {
+pub(super) fn unspecified(pod: &Object, hard: &Amounts) -> Option<String> {
     if totals::has_own(pod) {
         return None;
     }
@@ -101,10 +101,10 @@ pub(super) fn missing(pod: &Object, hard: &Amounts) -> Option<String> {
             let requests = totals::read(resources.requests().value());
             let specified = computed(&requests, &totals::read(resources.limits().value()));
             let name = container.name().text();
-            let missing = MUST_BE_SPECIFIED
+            let absent = MUST_BE_SPECIFIED
                 .iter()
                 .filter(|resource| hard.contains_key(**resource) && !specified.contains_key(**resource));
-            for resource in missing {
+            for resource in absent {
                 missing.entry(resource).or_default().insert(name);
             }
         }

@@ -102,7 +102,7 @@ impl<'a> Request<'a> {
     fn check_said(&self, quota: &Quota, names: &[&str]) -> Result<(), StatusError> {
         let Quota { name, hard, used, .. } = quota;
         if self.resource == usage::PODS
-            && let Some(missing) = pods::unsaid(self.object, hard)
+            && let Some(missing) = pods::unspecified(self.object, hard)
         {
             return Err(self.refused(format!("failed quota: {name}: must specify {missing}")));
         }

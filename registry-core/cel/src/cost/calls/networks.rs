@@ -35,11 +35,11 @@ impl NetworkCost {
 
     /// Whether the second operand is a network.
     fn compares_lengths(self) -> bool {
-        matches!(self, Self::ContainsCidr | Self::ContainsCidrText)
+        matches!(self, Self::Cidr | Self::CidrText)
     }
 
     /// Whether the second operand is a text.
     fn parses(self) -> bool {
-        matches!(self, Self::ContainsIpText | Self::ContainsCidrText)
+        matches!(self, Self::IpText | Self::CidrText)
     }
 }
