@@ -74,7 +74,8 @@ fn check_is_new(workspace: &Workspace, package: &Package, names: &Names) -> Resu
     let is_same = |model: &ResourceModel| model.api_version() == api_version && model.kind == names.kind;
     match present.declared.iter().find(|declared| is_same(&declared.model)) {
         Some(declared) => {
-            Err(format!("{} declares {api_version} {} already: edit that file", declared.file, names.kind).into())
+            Err(format!("{} declares {api_version} {} already: edit that file", declared.file, names.kind)
+                .into())
         }
         None => Ok(()),
     }

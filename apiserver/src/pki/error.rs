@@ -59,7 +59,9 @@ pub struct UnusableFile(#[from] FileFault);
 /// A fault of a file with certificates or keys.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileFault {
-    #[error("it does not exist: start a server with this directory first, or name the --data-dir of one that was started")]
+    #[error(
+        "it does not exist: start a server with this directory first, or name the --data-dir of one that was started"
+    )]
     Absent,
     #[error(
         "it does not exist: start a server with this directory first, or give --service-account-signing-key-file, \

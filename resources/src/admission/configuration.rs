@@ -395,9 +395,9 @@ mod tests {
     #[test]
     fn a_file_of_another_kind_is_not_shown() {
         let secret = json!("root:secret:0:0");
-        let refused = AdmissionConfiguration::from_value(secret, in_directory("/etc/kubernetes")).unwrap_err();
-        let expected =
-            "the file has to be an AdmissionConfiguration of apiserver.config.k8s.io/v1, and is not an object";
+        let refused =
+            AdmissionConfiguration::from_value(secret, in_directory("/etc/kubernetes")).unwrap_err();
+        let expected = "the file has to be an AdmissionConfiguration of apiserver.config.k8s.io/v1, and is not an object";
         assert_eq!(refused.to_string(), expected);
     }
 

@@ -78,7 +78,9 @@ impl OwnService {
         };
         let mut outcome = self.services.ensure_one(self.service(), mend).await;
         // Servers that start together create it together: the address is taken for those that come late.
-        if outcome.as_ref().is_err_and(|failure| failure.reason == Reason::Invalid) && self.is_present().await? {
+        if outcome.as_ref().is_err_and(|failure| failure.reason == Reason::Invalid)
+            && self.is_present().await?
+        {
             outcome = self.services.ensure_one(self.service(), mend).await;
         }
         match outcome {

@@ -3,7 +3,8 @@ use super::*;
 #[test]
 fn a_kind_that_the_package_has_is_refused() {
     let workspace = Workspace::load().expect("the workspace");
-    let package = workspace.packages.iter().find(|package| package.name == "orlop-resources").expect("the package");
+    let package =
+        workspace.packages.iter().find(|package| package.name == "orlop-resources").expect("the package");
     let check = |group_version, kind| {
         let names = Names::new(group_version, kind).expect("good names");
         check_is_new(&workspace, package, &names)
