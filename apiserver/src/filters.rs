@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `assembly` | adds optional parts to the filters |
 //! | `audited` | records a request from its authentication to its response |
+//! | `context` | the context in which handlers find what the filters have found |
 //! | `fault_rules` | the rules by which requests fail in servers for tests |
 //! | `own_paths` | the paths of the server itself: health, version, metrics |
 //! | `work` | the amount of work that a request is expected to be |
@@ -27,9 +28,10 @@ use http::header::CONNECTION;
 use http::{HeaderMap, HeaderValue, Request, Version};
 use registry_core::RequestContext;
 use registry_core::api::StatusError;
-use registry_core::context::{Budget, ClusterPolicy, UserInfo};
+use registry_core::context::{ClusterPolicy, UserInfo};
 use registry_core::stage;
 use request_info::{RequestInfo, Verb};
+use resources::bootstrap::PendingVersions;
 use responses;
 use tracing::Instrument as _;
 
@@ -54,6 +56,7 @@ mod audited;
 mod body;
 mod bounds;
 mod browser;
+mod context;
 mod deadline;
 mod draining;
 mod fault_rules;
@@ -62,6 +65,7 @@ mod own_paths;
 mod panics;
 mod request_log;
 mod sending;
+mod storage_versions;
 #[cfg(test)]
 mod tests;
 mod work;
@@ -105,6 +109,8 @@ pub struct Filters<D> {
     /// `None` if the server does not answer requests while it completes those in flight at its shutdown.
     draining: Option<Arc<Draining>>,
     zpages: Zpages,
+    /// `None` if the server does not say how it stores resources.
+    pending_versions: Option<Arc<PendingVersions>>,
     /// Whether an HTTP/2 connection ends after a request of a client that is not authenticated.
     ends_unauthenticated: bool,
     /// `None` if requests are not traced.
@@ -198,6 +204,7 @@ impl<D: Dispatch> Filters<D> {
             auditor: None,
             draining: None,
             zpages: Zpages::default(),
+            pending_versions: None,
             ends_unauthenticated: false,
             sampler: None,
             faults: None,
@@ -402,13 +409,13 @@ impl<D: Dispatch> Filters<D> {
         // From here on the number of seats bounds the memory of bodies.
         drop(reservation);
 
+        // Storage versions: a resource is written when the other servers can know how this one stores it.
+        self.check_reported(&info)?;
         // Dispatch: calls the handler of the path.
         if let Some(answered) = self.own_path(&info, query, request.headers(), arrival.received).await {
             return answered;
         }
-        let mut context = context_of(user, &info, request.headers(), arrival);
-        context.policy = self.policy;
-        context.audit = findings.audit.as_ref().map(|audit| audit.record().clone());
+        let context = self.context_of(user, &info, request.headers(), arrival, findings);
         let is_watch = info.verb == Verb::Watch;
         let work = ExpectedWork::for_request(&info, query, &place);
         let request = std::mem::take(request);
@@ -435,28 +442,6 @@ impl<D: Dispatch> Filters<D> {
 
 fn is_anonymous(user: &UserInfo) -> bool {
     user.name == ANONYMOUS && user.groups.iter().any(|group| group == UNAUTHENTICATED)
-}
-
-/// Returns the context of a request.
-fn context_of(
-    user: UserInfo,
-    info: &RequestInfo,
-    headers: &HeaderMap,
-    arrival: Arrival<'_>,
-) -> RequestContext {
-    let namespace = info.resource.as_ref().map(|resource| resource.namespace.clone()).unwrap_or_default();
-    let mut context = RequestContext::new(user, namespace);
-    context.verb = info.verb.as_str();
-    context.received = Some(arrival.received);
-    context.client_address = arrival.client;
-    context.budget = Budget::until(arrival.deadline);
-    arrival.audit_id.to_str().unwrap_or_default().clone_into(&mut context.audit_id);
-    if let Some(agent) = headers.get(http::header::USER_AGENT) {
-        // The user agent names the field manager. As in Go, invalid UTF-8 becomes replacement characters.
-        let name = agent.as_bytes().split(|byte| *byte == b'/').next().unwrap_or(&[]);
-        context.user_agent = String::from_utf8_lossy(name).into_owned();
-    }
-    context
 }
 
 /// Logs a response, if requests are logged.

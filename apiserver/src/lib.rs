@@ -18,6 +18,7 @@
 //! | `etcd3` | the store in an etcd cluster; needs a protobuf compiler to build (Debian: `protobuf-compiler`) |
 //! | `encryption` | encryption of values at rest |
 //! | `external-signer` | tokens of service accounts that another program signs |
+//! | `konnectivity` | connections to the cluster through konnectivity over gRPC |
 //! | `tracing-export` | export of spans |
 //! | `es512` | ES512 signatures of OpenID Connect issuers |
 //! | `command-line` | colors in `--help`, completion scripts, the manual page |

@@ -256,7 +256,8 @@ pub struct Options {
     pub tracing_config_file: Option<PathBuf>,
 
     /// File with the proxies through which nodes, pods, services, webhooks and etcd are reached: an
-    /// `EgressSelectorConfiguration` of `apiserver.k8s.io/v1beta1`, with the protocols `Direct` and `HTTPConnect`
+    /// `EgressSelectorConfiguration` of `apiserver.k8s.io/v1beta1`, with the protocols `Direct`, `HTTPConnect`, and `GRPC` of
+    /// konnectivity
     #[arg(long, value_name = "FILE", help_heading = "General")]
     pub egress_selector_config_file: Option<PathBuf>,
 

@@ -17,6 +17,7 @@
 //! | `error` | files that cannot be used |
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -310,6 +311,8 @@ fn read_private(path: &Path, notes: &mut Notes) -> Result<String, PkiError> {
     match durable_file::restrict(path) {
         Ok(false) => {}
         Ok(true) => notes.warn(format!("others could read {}; now they cannot", path.display())),
+        // Its reader finds that it is missing.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => notes.warn(format!("others can read {}: {error}", path.display())),
     }
     read(path)

@@ -18,12 +18,14 @@
 //! | `own_service` | the `kubernetes` Service |
 //! | `own_endpoints` | its endpoints: the servers that run |
 //! | `identity` | the Lease of the server, and the collection of expired ones |
+//! | `storage_versions` | how the server stores each resource, and the resources that wait for that |
 //! | `client_authorities` | the ConfigMap by which extension servers verify the clients of this one |
 //! | `token_tracking` | the time since which the use of tokens in Secrets is tracked |
 //!
 //! Kubernetes concept: post-start hooks; `bootstrappolicy`, `controlplane.Controller`, APF's bootstrap.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use registry_core::features::Feature;
@@ -43,6 +45,7 @@ mod own_endpoints;
 mod own_service;
 mod roles;
 mod simple;
+mod storage_versions;
 #[cfg(test)]
 mod tests;
 mod token_tracking;
@@ -52,6 +55,8 @@ pub use client_authorities::{FrontProxyNames, PublishedAuthentication};
 pub use dangling::DanglingStatus;
 pub use identity::{IDENTITY_LABEL, IDENTITY_NAMESPACE, server_identity};
 pub use own_endpoints::{EndpointsOwner, ServerLeases};
+use storage_versions::StorageVersionReports;
+pub use storage_versions::{PendingVersion, PendingVersions};
 
 /// The Service that leads to the servers.
 const SERVICE_NAME: &str = "kubernetes";
@@ -76,6 +81,8 @@ pub struct ServerFacts {
     pub authentication: PublishedAuthentication,
     /// The features that are enabled.
     pub features: Vec<Feature>,
+    /// The resources about which the server has to say how it stores them; `None` if it does not.
+    pub pending_versions: Option<Arc<PendingVersions>>,
 }
 
 /// Interval between two runs of the hooks that are controllers in Kubernetes.
@@ -101,7 +108,10 @@ pub fn post_start_hooks(installed: &InstalledApi, server: &ServerFacts) -> Vec<B
         hooks.extend(default_range::DefaultRange::new(installed, server).map(boxed));
     }
     hooks.extend(own_service::OwnService::new(installed, server).map(boxed));
-    hooks.extend(identity::IdentityLease::new(installed, server).map(boxed));
+    if let Some(lease) = identity::IdentityLease::new(installed, server) {
+        hooks.extend(StorageVersionReports::new(installed, server, lease.written()).map(boxed));
+        hooks.push(boxed(lease));
+    }
     hooks.extend(identity::IdentityLeaseCollection::new(installed).map(boxed));
     hooks.extend(client_authorities::ClientAuthorities::new(installed, server).map(boxed));
     hooks.extend(token_tracking::TokenTracking::new(installed).map(boxed));

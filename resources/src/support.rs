@@ -13,6 +13,7 @@ pub(crate) mod label_selector;
 pub(crate) mod lookup;
 pub(crate) mod port_number;
 pub(crate) mod printers;
+pub(crate) mod resource_list;
 pub(crate) mod review;
 pub(crate) mod semantic;
 pub(crate) mod system_writer;

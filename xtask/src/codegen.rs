@@ -4,7 +4,7 @@ mod documents;
 mod field_numbers;
 mod guide;
 mod output;
-mod scan;
+pub(crate) mod scan;
 mod storage_map;
 mod views;
 

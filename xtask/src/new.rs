@@ -6,8 +6,10 @@ mod template;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use registry_grammar::ResourceModel;
 
 use crate::Failure;
+use crate::codegen::scan::scan;
 use crate::workspace::{Package, Workspace};
 use template::Names;
 
@@ -53,12 +55,30 @@ pub(crate) fn run(options: &Options) -> Result<(), Failure> {
         .find(|package| package.name == options.package)
         .ok_or_else(|| format!("the workspace has no package `{}`", options.package))?;
     let names = Names::new(&options.group_version, &options.kind)?;
+    check_is_new(&workspace, package, &names)?;
     let written = write(package, &names)?;
     for file in &written {
         println!("wrote {}", workspace.shown(file));
     }
     println!("\nNext:\n{}", next_steps(package, &names));
     Ok(())
+}
+
+/// Refuses a kind that the package has.
+fn check_is_new(workspace: &Workspace, package: &Package, names: &Names) -> Result<(), Failure> {
+    // Sources that are being edited may not be readable. The compiler reports a second declaration too.
+    let Ok(present) = scan(workspace, package) else {
+        return Ok(());
+    };
+    let api_version = names.api_version();
+    let is_same = |model: &ResourceModel| model.api_version() == api_version && model.kind == names.kind;
+    match present.declared.iter().find(|declared| is_same(&declared.model)) {
+        Some(declared) => {
+            Err(format!("{} declares {api_version} {} already: edit that file", declared.file, names.kind)
+                .into())
+        }
+        None => Ok(()),
+    }
 }
 
 /// Writes the resource and declares its modules. Returns the files that changed, the
@@ -72,7 +92,7 @@ fn write(package: &Package, names: &Names) -> Result<Vec<PathBuf>, Failure> {
     let group_file = groups_folder.join(format!("{}.rs", names.group_module));
     let file = groups_folder.join(&names.group_module).join(format!("{}.rs", names.module));
     if file.exists() {
-        return Err(format!("{} is there already", file.display()).into());
+        return Err(format!("{} exists already", file.display()).into());
     }
     let group_text = match std::fs::read_to_string(&group_file) {
         Ok(text) => text,

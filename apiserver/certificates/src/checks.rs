@@ -6,7 +6,7 @@ use x509_parser::asn1_rs::ToDer as _;
 use x509_parser::prelude::{FromDer as _, SubjectPublicKeyInfo, X509Certificate, X509Version};
 use x509_parser::x509::AlgorithmIdentifier;
 
-use super::algorithms;
+use super::{algorithms, parsed};
 
 /// The use of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,14 @@ pub fn direct_issuer<'a>(
             && is_signed_by(certificate, authority.public_key())
     });
     issuers.next()
+}
+
+/// Whether a certificate may issue others, by its constraints and its usage. The library for TLS does not ask this of the
+/// certificates that are trusted, and never looks at the usage.
+///
+/// Go's concept: `CheckSignatureFrom` of `crypto/x509`.
+pub fn can_issue(certificate: &[u8]) -> bool {
+    parsed(certificate).is_ok_and(|certificate| may_issue(&certificate))
 }
 
 /// Whether a certificate is one of an authority.

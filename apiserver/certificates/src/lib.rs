@@ -17,10 +17,10 @@ mod tests;
 mod texts;
 mod trusted;
 
-pub use checks::{Purpose, direct_issuer, has_purpose, is_signature_of};
+pub use checks::{Purpose, can_issue, direct_issuer, has_purpose, is_signature_of};
 pub use keys::{KeyError, pkcs8_forms, private_key, rsa_public_key_info};
 pub use texts::{certificate_text, handshake_text, pem_text, text};
-pub use trusted::{TrustedCertificates, any_certificate};
+pub use trusted::{TrustedCertificates, any_certificate, issuers};
 
 /// Returns a certificate with its chain and its key.
 ///

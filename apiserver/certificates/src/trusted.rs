@@ -10,11 +10,12 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, Sign
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use super::{Purpose, algorithms, has_purpose};
+use super::{Purpose, algorithms, can_issue, has_purpose};
 
 /// Certificates that a client trusts.
 #[derive(Debug)]
 pub struct TrustedCertificates {
+    /// Those that may issue others.
     roots: Arc<RootCertStore>,
     certificates: Vec<CertificateDer<'static>>,
 }
@@ -25,13 +26,19 @@ enum Verifier {
     /// Accepts every certificate.
     Any,
     /// Accepts the certificates that the trusted ones have issued, and a server's certificate that is one of them itself. The
-    /// library refuses the latter if it could issue certificates too, as those of many tools can.
-    Trusted { issued: Arc<WebPkiServerVerifier>, trusted: Arc<TrustedCertificates> },
+    /// library refuses the latter if it could issue certificates too, as those of many tools can. `issued` is `None` if none of
+    /// them may issue any.
+    Trusted { issued: Option<Arc<WebPkiServerVerifier>>, trusted: Arc<TrustedCertificates> },
 }
 
 /// Returns a verifier that accepts every certificate of a server. The signature of the handshake is still verified.
 pub fn any_certificate() -> Arc<dyn ServerCertVerifier> {
     Arc::new(Verifier::Any)
+}
+
+/// Returns the certificates among these that may issue others: a path leads through them only.
+pub fn issuers<'c>(certificates: &[CertificateDer<'c>]) -> Vec<CertificateDer<'c>> {
+    certificates.iter().filter(|certificate| can_issue(certificate)).cloned().collect()
 }
 
 // === impl TrustedCertificates ===
@@ -48,7 +55,12 @@ impl TrustedCertificates {
     /// # Errors
     /// Fails if it cannot be an authority.
     pub fn add(&mut self, certificate: CertificateDer<'static>) -> Result<(), Error> {
-        Arc::make_mut(&mut self.roots).add(certificate.clone())?;
+        if can_issue(&certificate) {
+            Arc::make_mut(&mut self.roots).add(certificate.clone())?;
+        } else {
+            // A certificate that is trusted itself, and nothing that it has signed.
+            RootCertStore::empty().add(certificate.clone())?;
+        }
         self.certificates.push(certificate);
         Ok(())
     }
@@ -68,9 +80,12 @@ impl TrustedCertificates {
 
     /// Returns what verifies servers' certificates; `None` if nothing is trusted.
     pub fn verifier(self: Arc<Self>) -> Option<Arc<dyn ServerCertVerifier>> {
+        if self.is_empty() {
+            return None;
+        }
         let algorithms = Arc::new(ring::default_provider());
         let issued = WebPkiServerVerifier::builder_with_provider(self.roots.clone(), algorithms).build();
-        Some(Arc::new(Verifier::Trusted { issued: issued.ok()?, trusted: self }))
+        Some(Arc::new(Verifier::Trusted { issued: issued.ok(), trusted: self }))
     }
 }
 
@@ -118,8 +133,12 @@ impl ServerCertVerifier for Verifier {
             Self::Trusted { trusted, .. } if trusted.certificates.iter().any(|own| own == certificate) => {
                 Self::verify_itself(certificate, name, now)
             }
-            Self::Trusted { issued, .. } => {
-                issued.verify_server_cert(certificate, intermediates, name, ocsp_response, now)
+            Self::Trusted { issued: Some(issued), .. } => {
+                let issuers = issuers(intermediates);
+                issued.verify_server_cert(certificate, &issuers, name, ocsp_response, now)
+            }
+            Self::Trusted { issued: None, .. } => {
+                Err(Error::InvalidCertificate(CertificateError::UnknownIssuer))
             }
         }
     }

@@ -97,6 +97,54 @@ pub enum DialError {
         /// The number of bytes.
         bytes: usize,
     },
+    /// A konnectivity server does not connect to the target. Retryable as [`TunnelError`] says.
+    #[error(transparent)]
+    Tunnel(#[from] TunnelError),
+}
+
+/// Reasons why a konnectivity server does not connect, or why a connection through it ended.
+#[derive(Debug, thiserror::Error)]
+pub enum TunnelError {
+    /// The server cannot connect to the target. Retryable.
+    #[error("{0}")]
+    Refused(String),
+    /// The server, or one of its agents, gave up. Retryable.
+    #[error("dial closed")]
+    DialClosed,
+    /// There was no answer in time. Retryable.
+    #[error("dial timeout, backstop")]
+    Timeout,
+    /// The call ended, or has no meaning any more. Retryable.
+    #[error("tunnel closed")]
+    Closed,
+    /// The server did not confirm that a connection is closed. Not retryable.
+    #[error("close timeout")]
+    CloseTimeout,
+    /// The call failed. Retryable.
+    #[error("rpc error: code = {code} desc = {message}")]
+    Call {
+        /// The name of gRPC's code.
+        code: String,
+        /// The reason.
+        message: String,
+    },
+    /// The server sent something of a connection that it had not made. Not retryable.
+    #[error("the konnectivity server sent a packet of a connection before it was made")]
+    Early,
+    /// The server made a connection without a number. Not retryable.
+    #[error("the konnectivity server made a connection without a number")]
+    NoNumber,
+    /// The server sent something of another connection. Not retryable.
+    #[error("the konnectivity server sent a packet of another connection")]
+    OtherConnection,
+    /// The operating system has no random numbers. Retryable.
+    #[error("no random numbers")]
+    NoRandomness,
+    /// The program cannot connect through konnectivity. Not retryable.
+    #[error(
+        "this server was built without gRPC to konnectivity: build `apiserver` with the feature `konnectivity`"
+    )]
+    NotBuilt,
 }
 
 /// The addresses beside those of other machines that services of APIServices and webhooks may have.

@@ -6,7 +6,8 @@
 //! | `controlplane` | webhooks at URLs, and those of authentication, authorization and audit; issuers of tokens that name it |
 //! | `etcd` | etcd |
 //!
-//! A proxy is asked with `CONNECT`, and resolves names. Its answer is bounded; the time is that of the caller.
+//! A proxy resolves names. It is asked with `CONNECT`, or with a packet of konnectivity's protocol over gRPC (`konnectivity`). Its
+//! answer is bounded; the time is that of the caller.
 //!
 //! Kubernetes concept: `k8s.io/apiserver/pkg/server/egressselector`, konnectivity.
 
@@ -22,6 +23,11 @@ use tokio::net::UnixStream;
 use super::dial::{self, BackendReach, Connection, DialError, encrypted, is_local_name, reaches};
 
 mod configuration;
+#[cfg(feature = "konnectivity")]
+mod konnectivity;
+#[cfg(not(feature = "konnectivity"))]
+#[path = "egress/konnectivity/not_built.rs"]
+mod konnectivity;
 
 pub use configuration::EgressError;
 
@@ -50,22 +56,26 @@ pub enum Route {
     #[default]
     Direct,
     /// Through a proxy.
-    Proxy(Arc<ConnectProxy>),
+    Proxy(Arc<Proxy>),
 }
 
-/// A proxy that is asked with `CONNECT`.
+/// A proxy.
 #[derive(Debug)]
-pub struct ConnectProxy {
+pub struct Proxy {
     transport: Transport,
     /// The proxy, in messages.
     name: String,
 }
 
-/// The connection to a proxy.
+/// The connection to a proxy, and its protocol.
 #[derive(Debug)]
 enum Transport {
+    /// `CONNECT` over TCP.
     Tcp { host: String, port: u16, tls: Option<(Arc<ClientConfig>, String)> },
+    /// `CONNECT` over a Unix socket.
     Socket(PathBuf),
+    /// Konnectivity's protocol over gRPC over a Unix socket.
+    Konnectivity(PathBuf),
 }
 
 /// The end of a connection.
@@ -214,12 +224,33 @@ fn is_host_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(is_part)
 }
 
-// === impl ConnectProxy ===
+// === impl Proxy ===
 
-impl ConnectProxy {
+impl Proxy {
     /// Returns a connection through the proxy to `target`, a host and a port.
     async fn open(&self, target: &str) -> Result<Box<dyn Connection>, DialError> {
-        let mut stream = self.reach().await?;
+        let stream = match &self.transport {
+            Transport::Konnectivity(socket) => return konnectivity::open(socket, target).await,
+            Transport::Socket(path) => {
+                let stream = UnixStream::connect(path).await;
+                let stream = stream.map_err(|source| DialError::Socket { path: path.clone(), source })?;
+                Box::new(stream)
+            }
+            Transport::Tcp { host, port, tls } => {
+                let addresses = dial::resolve(host, *port).await?;
+                let (tls, name) = tls.clone().unzip();
+                dial::connect(&addresses, name.as_ref().unwrap_or(host), tls).await?
+            }
+        };
+        self.ask(stream, target).await
+    }
+
+    /// Asks with `CONNECT` for a connection over this stream.
+    async fn ask(
+        &self,
+        mut stream: Box<dyn Connection>,
+        target: &str,
+    ) -> Result<Box<dyn Connection>, DialError> {
         let failed =
             |source| DialError::ProxyAnswer { target: target.to_owned(), proxy: self.name.clone(), source };
         let request = format!("CONNECT {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
@@ -236,22 +267,6 @@ impl ConnectProxy {
             return Err(DialError::ProxyData { proxy: self.name.clone(), bytes: bytes_after });
         }
         Ok(stream)
-    }
-
-    /// Connects to the proxy itself.
-    async fn reach(&self) -> Result<Box<dyn Connection>, DialError> {
-        match &self.transport {
-            Transport::Socket(path) => {
-                let stream = UnixStream::connect(path).await;
-                let stream = stream.map_err(|source| DialError::Socket { path: path.clone(), source })?;
-                Ok(Box::new(stream))
-            }
-            Transport::Tcp { host, port, tls } => {
-                let addresses = dial::resolve(host, *port).await?;
-                let (tls, name) = tls.clone().unzip();
-                dial::connect(&addresses, name.as_ref().unwrap_or(host), tls).await
-            }
-        }
     }
 }
 

@@ -207,6 +207,40 @@ mod tests {
     }
 
     #[test]
+    fn a_trusted_certificate_of_a_server_is_no_authority_for_others() {
+        use rustls_pki_types::{ServerName, UnixTime};
+
+        let of = |name: &str, is_ca: rcgen::IsCa| {
+            let mut parameters = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
+            parameters.distinguished_name.push(rcgen::DnType::CommonName, name);
+            parameters.is_ca = is_ca;
+            parameters
+        };
+        let key = || rcgen::KeyPair::generate().unwrap();
+        for (is_ca, issues) in [
+            (rcgen::IsCa::ExplicitNoCa, false),
+            (rcgen::IsCa::NoCa, false),
+            (rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained), true),
+        ] {
+            let (parameters, own_key) = (of("a.example.com", is_ca), key());
+            let own = parameters.self_signed(&own_key).unwrap().der().clone();
+            let issuer = rcgen::Issuer::new(parameters, own_key);
+            let other = of("b.example.com", rcgen::IsCa::NoCa).signed_by(&key(), &issuer).unwrap();
+            let Ok(Trust::Authorities(trusted)) = Trust::from_certificates(std::slice::from_ref(&own)) else {
+                panic!("it is a certificate");
+            };
+            let verifier = trusted.verifier().unwrap();
+            let verify = |certificate: &CertificateDer<'_>, name: &'static str| {
+                let name = ServerName::try_from(name).unwrap();
+                verifier.verify_server_cert(certificate, &[], &name, &[], UnixTime::now()).map(drop)
+            };
+            assert_eq!(verify(&own, "a.example.com"), Ok(()));
+            let found = verify(other.der(), "b.example.com");
+            assert_eq!(found.is_ok(), issues, "{found:?}");
+        }
+    }
+
+    #[test]
     fn a_server_is_warned_of_once() {
         assert!(is_first_warning("https://a.example.com") && is_first_warning("https://b.example.com"));
         assert!(!is_first_warning("https://a.example.com"));

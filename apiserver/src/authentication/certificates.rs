@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use arc_swap::ArcSwapOption;
 use certificates::{NotX509, Purpose, direct_issuer, has_purpose, parsed, text};
 use jiff::Timestamp;
-use registry_core::context::{AUTHENTICATED, UserInfo};
+use registry_core::context::UserInfo;
 use rustls_pki_types::{CertificateDer, UnixTime};
 use x509_parser::oid_registry::Oid;
 use x509_parser::prelude::{X509Certificate, X509Extension, X509Name, X509Version};
@@ -227,8 +227,7 @@ fn verified(
     let moment = seconds_of(SystemTime::now()).clamp(*own.start(), *own.end());
     let since_epoch = Duration::from_secs(u64::try_from(moment).unwrap_or(0));
     verifier
-        .issued
-        .verify_client_cert(leaf, intermediates, UnixTime::since_unix_epoch(since_epoch))
+        .verify(leaf, intermediates, UnixTime::since_unix_epoch(since_epoch))
         .map_err(CertificateError::NotVerified)?;
     let mut validity = own;
     for intermediate in intermediates {
@@ -260,9 +259,6 @@ fn user_of(der: &[u8], subject: &X509Name<'_>) -> Result<Option<UserInfo>, Certi
     let mut groups = Vec::new();
     for organization in subject.iter_organization() {
         groups.push(organization.as_str().map_err(|_| CertificateError::NoText("organization"))?.to_owned());
-    }
-    if !groups.iter().any(|group| group == AUTHENTICATED) {
-        groups.push(AUTHENTICATED.to_owned());
     }
     let uid = uid_of(subject)?;
     let fingerprint = ring::digest::digest(&ring::digest::SHA256, der);
@@ -318,12 +314,8 @@ fn hex(bytes: &[u8]) -> String {
 /// Returns authorities, and what makes certificates that they have judged already, as those of clients and of proxies.
 #[cfg(test)]
 pub(super) fn testing() -> (Arc<ClientTrust>, impl Fn(ClientCertificate) -> PeerCertificates) {
-    let nobody = || Verifier {
-        issued: rustls::server::WebPkiClientVerifier::no_client_auth(),
-        authorities: Vec::new(),
-    };
     let trust = Arc::new(ClientTrust::default());
-    trust.set(Some(nobody()), Some(nobody()));
+    trust.set(Some(Verifier::of_nobody()), Some(Verifier::of_nobody()));
     let judged = {
         let trust = trust.clone();
         move |certificate: ClientCertificate| {

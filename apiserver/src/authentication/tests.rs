@@ -253,6 +253,15 @@ fn broken_token_files_are_refused_without_repeating_the_token() {
 }
 
 #[test]
+fn an_invalid_token_file_is_named() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "secret,alice").unwrap();
+    let path = file.path().display();
+    let expected = format!("--token-auth-file: {path}: line 1: at least token, user and uid are needed");
+    assert_eq!(TokenTable::from_file(file.path()).unwrap_err().to_string(), expected);
+}
+
+#[test]
 fn impersonation_takes_what_the_headers_name() {
     assert!(requested_impersonation(&headers(&[("accept", "x")])).unwrap().is_none());
     let asked = requested_impersonation(&headers(&[

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use registry_core::context::{AUTHENTICATED, UserInfo};
+use registry_core::context::UserInfo;
 use ring::digest::{SHA256, digest};
 
 use super::chain::{AuthenticatedToken, TokenAnswer, TokenAuthenticator, TokenPurpose};
@@ -33,12 +33,20 @@ pub enum TokenFileError {
         source: std::io::Error,
     },
     /// A line is invalid. The text does not repeat the token.
-    #[error("token file, line {line}: {problem}")]
+    #[error("line {line}: {problem}")]
     Line {
         /// The line's number, from 1.
         line: usize,
         /// The reason.
         problem: &'static str,
+    },
+    /// The file of `--token-auth-file` has an invalid line.
+    #[error("--token-auth-file: {path}: {source}")]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line and the reason.
+        source: Box<Self>,
     },
 }
 
@@ -55,6 +63,7 @@ impl TokenTable {
         let text = std::fs::read_to_string(path)
             .map_err(|source| TokenFileError::Read { path: path.to_owned(), source })?;
         Self::parse(&text)
+            .map_err(|error| TokenFileError::File { path: path.to_owned(), source: Box::new(error) })
     }
 
     /// Reads lines `token,user,uid,"group1,group2"`. Empty lines are skipped.
@@ -90,10 +99,7 @@ impl TokenTable {
         uid: &str,
         groups: impl Iterator<Item = &'a str>,
     ) -> bool {
-        let mut groups: Vec<String> = groups.map(str::to_owned).collect();
-        if !groups.iter().any(|group| group == AUTHENTICATED) {
-            groups.push(AUTHENTICATED.to_owned());
-        }
+        let groups = groups.map(str::to_owned).collect();
         let user = UserInfo { name: user.to_owned(), uid: uid.to_owned(), groups, extra: Vec::new() };
         self.users.insert(hash(token), user).is_none()
     }

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use arc_swap::{ArcSwapOption, Guard};
+use certificates::can_issue;
 use parking_lot::Mutex;
 use rustls::RootCertStore;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
-use rustls_pki_types::CertificateDer;
+use rustls_pki_types::{CertificateDer, UnixTime};
 
 /// The authorities whose certificates are accepted, by what they are accepted for.
 #[derive(Debug, Default)]
@@ -48,7 +49,9 @@ pub(crate) struct Authorities(ArcSwapOption<Verifier>);
 /// Verifies chains of certificates with one set of authorities.
 #[derive(Debug)]
 pub(crate) struct Verifier {
-    pub(super) issued: Arc<dyn ClientCertVerifier>,
+    issued: Arc<dyn ClientCertVerifier>,
+    /// Whether one of the authorities may issue certificates. The others are only accepted themselves.
+    has_issuers: bool,
     pub(super) authorities: Vec<CertificateDer<'static>>,
 }
 
@@ -135,17 +138,52 @@ impl Verifier {
         if authorities.is_empty() {
             return Ok(None);
         }
-        let mut roots = RootCertStore::empty();
+        let mut all = RootCertStore::empty();
+        let mut issuers = RootCertStore::empty();
         for authority in authorities {
-            roots.add(authority.clone())?;
+            all.add(authority.clone())?;
+            if can_issue(authority) {
+                issuers.add(authority.clone())?;
+            }
         }
+        let has_issuers = !issuers.is_empty();
+        // Clients may choose the certificate of any of them.
+        let shown = all.subjects();
+        // The library needs at least one. Without issuers, `verify` does not ask it.
+        let roots = if has_issuers { issuers } else { all };
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
             .allow_unauthenticated()
+            .clear_root_hint_subjects()
+            .add_root_hint_subjects(shown)
             .build()?;
-        Ok(Some(Self { issued: verifier, authorities: authorities.to_vec() }))
+        Ok(Some(Self { issued: verifier, has_issuers, authorities: authorities.to_vec() }))
     }
 
-    /// Returns what verifies the certificates that the authorities have issued.
+    /// Verifies that an authority has issued a certificate, directly or through certificates that may issue others.
+    ///
+    /// # Errors
+    /// Fails if none has.
+    pub(super) fn verify(
+        &self,
+        leaf: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        now: UnixTime,
+    ) -> Result<(), rustls::Error> {
+        if !self.has_issuers {
+            return Err(rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer));
+        }
+        self.issued.verify_client_cert(leaf, &certificates::issuers(intermediates), now).map(drop)
+    }
+
+    /// Creates a verifier that accepts nothing.
+    #[cfg(test)]
+    pub(super) fn of_nobody() -> Self {
+        let issued = WebPkiClientVerifier::no_client_auth();
+        Self { issued, has_issuers: false, authorities: Vec::new() }
+    }
+
+    /// Returns what verifies the signatures of handshakes, and names the authorities. It does not verify chains as
+    /// [`verify`](Self::verify) does.
     pub(crate) fn into_inner(self) -> Arc<dyn ClientCertVerifier> {
         self.issued
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use flowcontrol::FlowControl;
 use registry_core::context::ClusterPolicy;
+use resources::bootstrap::PendingVersions;
 
 use crate::audit::Auditor;
 use crate::faults::Faults;
@@ -39,6 +40,12 @@ impl<D: Dispatch> Filters<D> {
     #[must_use]
     pub(crate) fn with_draining(self, draining: Option<Arc<Draining>>) -> Self {
         Self { draining, ..self }
+    }
+
+    /// Refuses writes of these resources until the server has said how it stores them.
+    #[must_use]
+    pub(crate) fn with_pending_versions(self, pending_versions: Option<Arc<PendingVersions>>) -> Self {
+        Self { pending_versions, ..self }
     }
 
     /// Traces the requests that this sampler selects.

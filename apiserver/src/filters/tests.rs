@@ -287,3 +287,50 @@ async fn a_panic_and_a_request_that_is_given_up_are_audited() {
     assert_eq!(outcomes, expected);
     assert_eq!(events[3]["responseStatus"]["message"], "Connection closed early");
 }
+
+#[tokio::test]
+async fn writes_wait_until_the_server_has_said_how_it_stores_the_resource() {
+    use registry_core::api::GroupResource;
+    let limits = Options::default().limits;
+    let filters = filters_with(&limits, Arc::new(AllowAll));
+    let pending = [("", "configmaps"), ("apps", "deployments"), ("coordination.k8s.io", "leases")];
+    let pending = pending.map(|(group, resource)| GroupResource { group, resource });
+    let pending = PendingVersions::about(pending);
+    let filters = Arc::into_inner(filters).unwrap().with_pending_versions(Some(Arc::new(pending)));
+    let namespaced = |path: &str| format!("/apis/{path}");
+    for (method, path, resource) in [
+        ("POST", "/api/v1/namespaces/default/configmaps".to_owned(), "configmaps"),
+        ("PUT", namespaced("apps/v1/namespaces/default/deployments/a/status"), "deployments.apps"),
+        ("DELETE", namespaced("apps/v1/namespaces/default/deployments"), "deployments.apps"),
+        (
+            "PATCH",
+            namespaced("coordination.k8s.io/v1/namespaces/default/leases/a"),
+            "leases.coordination.k8s.io",
+        ),
+    ] {
+        let request = Request::builder().method(method).uri(&path).header("authorization", "Bearer a");
+        let answer = filters.serve(&Peer::default(), request.body(Body::empty()).unwrap()).await;
+        let status = status_of(answer).await;
+        assert_eq!(
+            (&status["code"], &status["reason"]),
+            (&503.into(), &"ServiceUnavailable".into()),
+            "{path}"
+        );
+        let message = format!(
+            "wait for storage version registration to complete for resource: {resource}, last seen error: <nil>"
+        );
+        assert_eq!(status["message"], message);
+    }
+    for (method, path) in [
+        ("GET", "/api/v1/namespaces/default/configmaps"),
+        ("GET", "/apis/apps/v1/deployments?watch=true"),
+        ("POST", "/api/v1/namespaces/default/secrets"),
+        ("POST", "/apis/internal.apiserver.k8s.io/v1alpha1/storageversions"),
+        ("PUT", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/a"),
+        ("POST", "/not/a/resource"),
+    ] {
+        let request = Request::builder().method(method).uri(path).header("authorization", "Bearer a");
+        let answer = filters.serve(&Peer::default(), request.body(Body::empty()).unwrap()).await;
+        assert_eq!(answer.status(), 200, "{method} {path}");
+    }
+}

@@ -15,8 +15,9 @@ pub struct ApiOptions {
 
     /// Enable or disable features: CBORServingAndStorage=BOOL (alpha; off) supports CBOR,
     /// ManifestBasedAdmissionControlConfig=BOOL (alpha; off) webhooks and policies in files, ShardedListAndWatch=BOOL (alpha;
-    /// off) shards of lists, CoordinatedLeaderElection=BOOL (beta; off) elects leaders among LeaseCandidates. Kinds that are
-    /// served if `--runtime-config` enables them too: ClusterTrustBundle=BOOL (beta; off), GenericWorkload=BOOL (alpha; off),
+    /// off) shards of lists, CoordinatedLeaderElection=BOOL (beta; off) elects leaders among LeaseCandidates,
+    /// StorageVersionAPI=BOOL (alpha; off) says in StorageVersions how objects are stored. Kinds that are served if
+    /// `--runtime-config` enables them too: ClusterTrustBundle=BOOL (beta; off), GenericWorkload=BOOL (alpha; off),
     /// PodCertificateRequest=BOOL (beta; off), StorageVersionMigrator=BOOL (beta; off). AllAlpha=BOOL and AllBeta=BOOL
     /// switch the other gates of their stage that can be switched. The other gates of Kubernetes have the defaults of the
     /// emulated release; docs/reference/compatibility.md lists those that can be switched

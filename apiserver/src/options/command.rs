@@ -35,13 +35,13 @@ Examples:
 const TEST_EXAMPLES: &str = "\
 The server keeps its objects in memory, listens on a free port of 127.0.0.1, and writes its keys to
 a temporary directory. The command starts when the server is ready, with KUBECONFIG set to the
-kubeconfig of an administrator. When it has ended, the server ends too, leaves nothing behind, and
+kubeconfig of an administrator. When the command ends, the server stops, leaves nothing behind, and
 exits with the code of the command.
 
-Namespaces end, owned objects are deleted with their owners, and pods find the default account: see
---controllers. The log has errors only, unless --v or RUST_LOG says otherwise.
+The controllers for namespaces, owned objects and service accounts run: see --controllers. Only
+errors are logged, unless --v or RUST_LOG says otherwise.
 
-Flags of the server stand before `--`.
+Put flags of the server before `--`.
 
 Examples:
   # The tests of a Python project
@@ -59,24 +59,24 @@ Examples:
 
 const STORAGE_EXAMPLES: &str = "\
 A store is embedded:DIRECTORY, where DIRECTORY is that of --data-dir, or etcd=URL,… with the
-endpoints of an etcd. Stop the servers of a store before it is read; only a backup is made, and a
-store is moved with --follow, while servers use the store. Flags of the server are accepted too:
---etcd-cafile, --etcd-certfile and --etcd-keyfile for the TLS of etcd,
---encryption-provider-config for a check.
+endpoints of an etcd. Stop the servers of a store before these commands read it, except for a
+backup and for a move with --follow. Flags of the server are accepted too: --etcd-cafile,
+--etcd-certfile and --etcd-keyfile for the TLS of etcd, --encryption-provider-config for a check.
 
 Examples:
   # From the embedded store into an etcd
   apiserver storage migrate --from=embedded:apiserver-data --to=etcd=http://127.0.0.1:2379
 
-  # From an etcd whose servers go on; when they have been stopped, the signal ends the move
+  # From an etcd while its servers run; stop them, then end the move with the signal
   apiserver storage migrate --follow --from=etcd=http://127.0.0.1:2379 --to=embedded:elsewhere &
   kill -USR1 $!
 
-  # From the embedded store of a server that goes on, on its machine and as its user
-  apiserver storage migrate --follow --from=embedded:apiserver-data --to=etcd=http://127.0.0.1:2379 &
+  # From the embedded store of a running server, on its machine and as its user
+  apiserver storage migrate --follow \\
+            --from=embedded:apiserver-data --to=etcd=http://127.0.0.1:2379 &
   kill -USR1 $!
 
-  # By way of a file
+  # Through a file
   apiserver storage export --from=etcd=http://127.0.0.1:2379 store.jsonl
   apiserver storage import --to=embedded:elsewhere store.jsonl
 
@@ -118,7 +118,7 @@ pub enum Command {
     #[command(after_long_help = TOKEN_EXAMPLES)]
     Token(TokenCommand),
 
-    /// Runs a command, such as a test suite, beside a server in memory that ends with it
+    /// Runs a command, such as a test suite, with a server in memory that stops when the command ends
     #[command(after_long_help = TEST_EXAMPLES)]
     Test(TestCommand),
 
@@ -159,7 +159,7 @@ pub enum StorageCommand {
         prefix: Option<String>,
     },
     /// Writes a consistent copy of the embedded store in the data directory to a file, together with the keys and
-    /// certificates of the server (in `pki`, or --cert-dir). A server that uses the store serves on. Keep the file as secret
+    /// certificates of the server (in `pki`, or --cert-dir). The server can keep running. Keep the file as secret
     /// as the data directory
     ///
     /// With --since, an increment is written: what has changed since an earlier backup. Objects of an etcd are saved with
@@ -225,7 +225,7 @@ pub enum StorageCommand {
         /// File to read
         file: PathBuf,
     },
-    /// Writes the objects of a store to another one, which is empty, and reads them back
+    /// Copies the objects of a store to another, empty one, and reads them back
     #[command(after_long_help = STORAGE_EXAMPLES)]
     Migrate {
         /// The store to read: embedded:DIRECTORY or etcd=URL,…

@@ -36,10 +36,10 @@ Examples:
   apiserver --etcd-servers=https://10.0.0.1:2379,https://10.0.0.2:2379 \\
             --etcd-cafile=ca.crt --etcd-certfile=client.crt --etcd-keyfile=client.key
 
-  # The tests of a project, beside a server in memory that ends with them
+  # The tests of a project, with a server in memory that stops when they end
   apiserver test -- pytest tests
 
-  # The same for hours: in memory, on a free port, with nothing left behind; ready with the file
+  # A server in memory, on a free port, that leaves no data behind; it is ready when the file exists
   apiserver --storage-backend=memory --secure-port=0 \\
             --write-kubeconfig=test.kubeconfig --ready-file=ready &
   until test -e ready; do sleep 0.01; done
@@ -49,13 +49,13 @@ Examples:
   echo 'secret,alice,alice-uid,\"devs,ops\"' > tokens.csv
   apiserver --token-auth-file=tokens.csv
 
-  # A kubeconfig for somebody else, for a day
+  # A kubeconfig of another user, valid for a day
   apiserver kubeconfig --user=jane --group=devs --expires=24h > jane.kubeconfig
 
   # A token of a service account, for a test
   apiserver token default/robot
 
-  # Save the store and the keys of a server, while it runs, and bring them back elsewhere
+  # Back up the store and the keys of a running server, and restore them elsewhere
   apiserver storage backup monday.backup
   apiserver storage restore monday.backup --data-dir=elsewhere";
 

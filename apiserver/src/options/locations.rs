@@ -17,18 +17,18 @@ const DEFAULT_DATA_DIRECTORY: &str = "./apiserver-data";
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "General")]
 pub struct LocationOptions {
-    /// Directory of everything the server writes: objects, keys, certificates and the admin.kubeconfig
-    /// [default: ./apiserver-data. With --etcd-servers or --storage-backend=memory, which keep no objects in it, it is
-    /// --cert-dir if that is given; with memory alone it is a new directory for temporary files, removed at the end]
+    /// Directory for everything that the server writes: objects, keys, certificates and the admin.kubeconfig
+    /// [default: ./apiserver-data; with --etcd-servers or --storage-backend=memory, --cert-dir if that is given;
+    /// otherwise, with memory, a temporary directory that is removed at the end]
     #[arg(long, global = true, value_name = "DIRECTORY")]
     pub data_dir: Option<PathBuf>,
 
-    /// Another place that the kubeconfig of the administrator is written to as well, readable by its owner only, once the
-    /// port is open. It stays when the server ends
+    /// Also write the kubeconfig of the administrator to this file, readable by its owner only, once the port is open. It is
+    /// kept when the server stops
     #[arg(long, value_name = "PATH")]
     pub write_kubeconfig: Option<PathBuf>,
 
-    /// File that exists while the server is ready. It contains the URL. One that a killed server left is removed at the
+    /// File that exists while the server is ready, and contains its URL. A file that a killed server left is removed at the
     /// start
     #[arg(long, value_name = "PATH")]
     pub ready_file: Option<PathBuf>,

@@ -3,6 +3,7 @@
 
 use std::error::Error as _;
 use std::ffi::{OsStr, OsString};
+use std::net::AddrParseError;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -53,13 +54,14 @@ fn is_about_subject(error: &Error) -> bool {
     }
 }
 
-/// Returns the text about a value that is not a number, for which Rust's library has words of its own.
+/// Returns the text about a value that is not a number or an address, for which Rust's library has words of its own.
 fn wrong_number(error: &Error) -> Option<String> {
     let source = error.source()?;
     let reason = match source.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
         Some(IntErrorKind::PosOverflow) => "it is too large",
         Some(IntErrorKind::NegOverflow) => "it is too small",
         Some(_) => "it is not a valid number: use a whole number such as 10",
+        None if source.is::<AddrParseError>() => "it is not an IP address: use one such as 127.0.0.1 or ::1",
         None if source.is::<ParseFloatError>() => "it is not a valid number: use one such as 0.02",
         None => return None,
     };
@@ -96,8 +98,11 @@ fn unknown_command(word: &str, command: &Command, arguments: &[OsString]) -> Str
     let mut names: Vec<&str> = visible.map(Command::get_name).filter(|name| *name != "help").collect();
     names.sort_unstable();
     let commands = names.join(", ");
+    if word == "version" {
+        return "'version' is not a command: use --version".to_owned();
+    }
     if std::ptr::eq(parent, command) {
-        format!("'{word}' is not a command: use one of {commands}, or no command, to serve")
+        format!("'{word}' is not a command: use one of {commands}, or leave it out to start a server")
     } else {
         format!("'{word}' is not a command of '{}': use one of {commands}", parent.get_name())
     }

@@ -59,8 +59,15 @@ pub struct UnusableFile(#[from] FileFault);
 /// A fault of a file with certificates or keys.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileFault {
-    #[error("it does not exist: start the server with this data directory once")]
+    #[error(
+        "it does not exist: start a server with this directory first, or name the --data-dir of one that was started"
+    )]
     Absent,
+    #[error(
+        "it does not exist: start a server with this directory first, or give --service-account-signing-key-file, \
+         as to the server"
+    )]
+    NoSigningKey,
     #[error("it holds no certificate")]
     NoCertificate,
     #[error("{}", pem_text(.0))]
@@ -76,9 +83,15 @@ pub(crate) enum FileFault {
     #[error("it is not the key of the certificate in {0}")]
     OtherCertificate(PathBuf),
     /// The certificates and keys of a generated authority.
-    #[error("{0}.key is another certificate's key")]
+    #[error(
+        "{0}.key is not its key: restore the key from a backup, or remove both files to create a new authority, which \
+         invalidates all certificates of this one"
+    )]
     OtherKey(&'static str),
-    #[error("its key {0} is missing")]
+    #[error(
+        "its key {0} is missing: restore it from a backup, or remove the certificate to create a new authority, which \
+         invalidates all certificates of this one"
+    )]
     NoKey(PathBuf),
     #[error("it has no RSA, P-256, P-384 or Ed25519 key")]
     KeyType,

@@ -32,7 +32,7 @@ pub(crate) enum CommandError {
     NoUser,
     #[error("--expires must be {0}")]
     Expires(&'static str),
-    #[error("{}: {source}; start the server once", .path.display())]
+    #[error("{}: {source}; start a server with this directory first, or name the --data-dir of one that was started", .path.display())]
     Kubeconfig { path: PathBuf, source: BoxError },
     #[error(transparent)]
     Json(#[from] serde_json::Error),

@@ -6,7 +6,7 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -22,10 +22,10 @@ use crate::filters::REQUEST_LOG_TARGET;
 use crate::options::LoggingFormat;
 use crate::telemetry::SpanLayer;
 
-/// Maximum number of queued lines.
-const MAX_QUEUED_LINES: usize = 16_384;
 /// Maximum size of queued lines, in bytes.
 const MAX_QUEUED_BYTES: usize = 8 * 1024 * 1024;
+/// The size that a line counts as at least, in bytes, so that the number of lines is bounded too.
+const LEAST_LINE_BYTES: usize = 512;
 /// Maximum time for writing the last lines when the process ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
@@ -37,7 +37,8 @@ pub(super) struct LogGuard {
 }
 
 struct Queue {
-    lines: SyncSender<Message>,
+    /// Bounded by `queued_bytes`. A channel with a bound would reserve the memory of all lines.
+    lines: Sender<Message>,
     queued_bytes: AtomicUsize,
     lost_lines: AtomicU64,
 }
@@ -112,7 +113,7 @@ fn directives(verbosity: u8) -> String {
 }
 
 fn queue(mut output: Box<dyn Write + Send>) -> (LogGuard, QueuedWriter) {
-    let (lines, queued) = sync_channel(MAX_QUEUED_LINES);
+    let (lines, queued) = channel();
     let queue = Arc::new(Queue { lines, queued_bytes: AtomicUsize::new(0), lost_lines: AtomicU64::new(0) });
     let own = queue.clone();
     let writer = std::thread::Builder::new()
@@ -122,10 +123,15 @@ fn queue(mut output: Box<dyn Write + Send>) -> (LogGuard, QueuedWriter) {
     (LogGuard { queue: queue.clone(), writer: writer.ok() }, QueuedWriter(queue))
 }
 
+/// Returns the size that a line counts as.
+fn counted(line: &[u8]) -> usize {
+    line.len().max(LEAST_LINE_BYTES)
+}
+
 /// Writes lines until the end. A line that cannot be written is counted as lost.
 fn write_queued(queue: &Queue, lines: &Receiver<Message>, output: &mut dyn Write) {
     while let Ok(Message::Line(line)) = lines.recv() {
-        queue.queued_bytes.fetch_sub(line.len(), Ordering::Relaxed);
+        queue.queued_bytes.fetch_sub(counted(&line), Ordering::Relaxed);
         let lost = queue.lost_lines.swap(0, Ordering::Relaxed);
         if lost > 0 && writeln!(output, "{lost} log lines were lost").is_err() {
             queue.lost_lines.fetch_add(lost, Ordering::Relaxed);
@@ -142,10 +148,10 @@ impl Drop for LogGuard {
     fn drop(&mut self) {
         let Some(writer) = self.writer.take() else { return };
         let begun = Instant::now();
-        let mut is_ending = false;
-        // Polled, because neither a full queue nor a blocked writer may prevent the process from ending.
+        // Fails if the writer has ended.
+        let _ = self.queue.lines.send(Message::End);
+        // Polled, because a blocked writer may not prevent the process from ending.
         while !writer.is_finished() && begun.elapsed() < FLUSH_TIMEOUT {
-            is_ending = is_ending || self.queue.lines.try_send(Message::End).is_ok();
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -157,11 +163,12 @@ impl Write for QueuedWriter {
     /// Writes a whole line: the subscriber makes one call for each.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let queue = &self.0;
-        let queued = queue.queued_bytes.fetch_add(line.len(), Ordering::Relaxed);
-        let is_queued = queued + line.len() <= MAX_QUEUED_BYTES
-            && queue.lines.try_send(Message::Line(line.to_vec())).is_ok();
+        let bytes = counted(line);
+        let queued = queue.queued_bytes.fetch_add(bytes, Ordering::Relaxed);
+        let is_queued =
+            queued + bytes <= MAX_QUEUED_BYTES && queue.lines.send(Message::Line(line.to_vec())).is_ok();
         if !is_queued {
-            queue.queued_bytes.fetch_sub(line.len(), Ordering::Relaxed);
+            queue.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
             queue.lost_lines.fetch_add(1, Ordering::Relaxed);
         }
         Ok(line.len())
@@ -182,8 +189,6 @@ impl<'a> MakeWriter<'a> for QueuedWriter {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Sender, channel};
-
     use parking_lot::Mutex;
 
     use super::*;

@@ -208,7 +208,7 @@ mod tests {
         }
         let empty = tempfile::tempdir().unwrap();
         let refused = run(empty.path(), &[account, "--uid=a"]).await.expect_err("there is no key");
-        assert!(refused.contains("start the server"), "{refused}");
+        assert!(refused.contains("start a server"), "{refused}");
         server.stop().await;
         let refused = run(&directory, &["default/robot"]).await.expect_err("there is no server");
         assert!(refused.contains("start it, or give --uid"), "{refused}");

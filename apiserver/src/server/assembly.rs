@@ -15,7 +15,7 @@ use resources::api::certificates::certificatesigningrequests::count_durations;
 use resources::api::core::services::SharedStore;
 use resources::api::flowcontrol::mandatory;
 use resources::api::rbac::RoleAggregation;
-use resources::bootstrap::server_identity;
+use resources::bootstrap::{PendingVersions, ServerFacts, server_identity};
 use resources::post_start::PostStartHook;
 
 use crate::admission::{AdmissionChain, ServedKinds};
@@ -324,6 +324,8 @@ impl<'a> Assembly<'a> {
         let schemas = flow_control.as_ref().and_then(|control| self.follow_flows(control));
         let host_name = opened.host_name.clone();
         let facts = server_facts(options, opened.address, opened.tls.published(), &opened.engine, host_name);
+        let pending_versions = self.pending_versions();
+        let facts = ServerFacts { pending_versions: pending_versions.clone(), ..facts };
         let tasks = std::mem::take(&mut self.tasks);
         let hooks = PostStartHooks::new(&stores.installed, &facts, hooks, schemas, tasks);
         let health = self.health_checks(&hooks);
@@ -338,10 +340,29 @@ impl<'a> Assembly<'a> {
             .with_http(&options.http)
             .with_zpages(Zpages::for_options(options))
             .ending_unauthenticated(gates.is_enabled(Feature::UnauthenticatedHTTP2DOSMitigation))
+            .with_pending_versions(pending_versions)
             .with_draining(options.shutdown.shutdown_send_retry_after.then(Arc::default))
             .with_auditor(opened.auditor.clone())
             .with_sampler(opened.sampler);
         (filters, hooks)
+    }
+
+    /// Returns the resources that are not written before the server has said how it stores them, if the gate is enabled.
+    fn pending_versions(&self) -> Option<Arc<PendingVersions>> {
+        let is_enabled = self.options.feature_gates().is_enabled(Feature::StorageVersionAPI);
+        if self.is_extension() || !is_enabled {
+            return None;
+        }
+        // They belong to the identity of the server.
+        let has_identity = self.opened.host_name.is_some();
+        let pending = has_identity.then(|| PendingVersions::new(&self.stores.installed)).flatten();
+        if pending.is_none() {
+            tracing::warn!(
+                "--feature-gates: StorageVersionAPI writes no StorageVersions without \
+                 --runtime-config=internal.apiserver.k8s.io/v1alpha1=true and the name of this machine"
+            );
+        }
+        pending.map(Arc::new)
     }
 
     /// Returns what divides the server between requests; `None` if it is disabled.

@@ -185,7 +185,7 @@ fn advice(failure: &std::io::Error) -> &'static str {
             "; stop what listens there, or choose another port: --secure-port=0 takes a free one"
         }
         ErrorKind::PermissionDenied => "; choose a port from 1024 on (--secure-port)",
-        ErrorKind::AddrNotAvailable => "; --bind-address is to be an address of this machine",
+        ErrorKind::AddrNotAvailable => "; --bind-address must be an address of this machine",
         _ => "",
     }
 }

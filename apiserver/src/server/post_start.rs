@@ -178,6 +178,7 @@ pub(super) fn server_facts(
         secure_port: bound.port(),
         authentication,
         features: options.feature_gates().enabled(),
+        pending_versions: None,
     }
 }
 

@@ -119,6 +119,7 @@ async fn an_orderly_end_logs_nothing_alarming_and_without_verbosity_no_requests(
         "starting apiserver",
         "the store is open backend=\"embedded\" revision=",
         "made certificates: ca, admin, apiserver, aggregator-ca, aggregator-client, apiserver-kubelet-client",
+        "made the key of service account tokens file=",
         "serving url=\"https://127.0.0.1:",
         "stopped reason=\"SIGINT\"",
     ];

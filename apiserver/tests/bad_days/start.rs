@@ -42,7 +42,7 @@ async fn a_taken_port_leaves_nothing_and_the_message_says_what_to_do() {
         assert_eq!(names(&home.path().join("tmp")), [""; 0], "{flags:?}");
     }
     let logged = Process::spawn_in(home.path(), "refused", &["--bind-address=192.0.2.1"]).fails().await;
-    assert!(logged.contains("--bind-address is to be an address of this machine"), "{logged}");
+    assert!(logged.contains("--bind-address must be an address of this machine"), "{logged}");
     assert_eq!(names(&home.path().join("work")), [""; 0]);
 }
 

@@ -11,6 +11,7 @@ follow_pages! {
     the_page_on_start_shows_the_output_that_there_is => "operate/start.md",
     the_page_on_kubectl_shows_the_output_that_there_is => "operate/kubectl.md",
     the_page_on_users_shows_the_output_that_there_is => "operate/users.md",
+    the_page_on_certificates_shows_the_output_that_there_is => "operate/certificates.md",
     the_page_on_audit_shows_the_output_that_there_is => "operate/audit.md",
     the_page_on_admission_shows_the_output_that_there_is => "operate/admission.md",
     the_page_on_encryption_shows_the_output_that_there_is => "operate/encryption.md",

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use crate::session::{File, Program, Session, Step};
 
 /// The pages whose commands are run, each with the program whose package has its test.
-pub(crate) const PAGES: [(&str, &str); 29] = [
+pub(crate) const PAGES: [(&str, &str); 30] = [
     ("operate/start.md", "apiserver"),
     ("operate/kubectl.md", "apiserver"),
     ("operate/users.md", "apiserver"),
+    ("operate/certificates.md", "apiserver"),
     ("operate/audit.md", "apiserver"),
     ("operate/admission.md", "apiserver"),
     ("operate/encryption.md", "apiserver"),

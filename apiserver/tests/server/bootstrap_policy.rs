@@ -12,6 +12,9 @@ const PUBLISHER: &str = "system:controller:kube-apiserver-serving-clustertrustbu
 const READERS: &str = "system:cluster-trust-bundle-discovery";
 const CLEANER: &str = "system:controller:podcertificaterequestcleaner";
 const PROTECTION: &str = "system:controller:podgroup-protection-controller";
+const POOL_STATUS: &str = "system:controller:resourcepoolstatusrequest-controller";
+const COLLECTOR: &str = "system:controller:storage-version-garbage-collector";
+const VERSIONS: &str = "internal.apiserver.k8s.io";
 const MIGRATOR: &str = "system:controller:storage-version-migrator-controller";
 
 /// Returns all rules of the default ClusterRoles, and the subjects of their bindings, one in a line.
@@ -81,6 +84,17 @@ fn additions() -> Vec<(&'static str, Vec<String>)> {
             ],
         ),
         (
+            "DRAResourcePoolStatus",
+            vec![
+                format!("{POOL_STATUS}: delete,get,list,watch of resource.k8s.io: resourcepoolstatusrequests"),
+                format!("{POOL_STATUS}: patch,update of resource.k8s.io: resourcepoolstatusrequests/status"),
+                format!("{POOL_STATUS}: {read} of resource.k8s.io: resourceslices"),
+                format!("{POOL_STATUS}: {read} of resource.k8s.io: resourceclaims"),
+                format!("{POOL_STATUS}: create,patch,update of ,events.k8s.io: events"),
+                account(POOL_STATUS),
+            ],
+        ),
+        (
             "GenericWorkload",
             vec![
                 format!("system:aggregate-to-view: {read} of scheduling.k8s.io: podgroups,podgroups/status,workloads"),
@@ -98,6 +112,15 @@ fn additions() -> Vec<(&'static str, Vec<String>)> {
                 format!("system:node: create,get,list,watch of {NODE}: podcertificaterequests"),
                 format!("{CLEANER}: delete,get,list,watch of {NODE}: podcertificaterequests"),
                 account(CLEANER),
+            ],
+        ),
+        (
+            "StorageVersionAPI",
+            vec![
+                format!("{COLLECTOR}: {read} of coordination.k8s.io: leases"),
+                format!("{COLLECTOR}: delete,get,list,patch,update,watch of {VERSIONS}: storageversions"),
+                format!("{COLLECTOR}: get,patch,update of {VERSIONS}: storageversions/status"),
+                account(COLLECTOR),
             ],
         ),
         (

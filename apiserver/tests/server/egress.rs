@@ -84,7 +84,7 @@ fn through(proxy: &Proxy, networks: &[&str]) -> TestServerBuilder {
 }
 
 /// Starts a server over plain HTTP that answers with the path of the request.
-async fn echo() -> SocketAddr {
+pub(crate) async fn echo() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {

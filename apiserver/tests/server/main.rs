@@ -35,6 +35,7 @@ mod external_signer;
 mod extremes;
 mod fairness;
 mod flags;
+mod gated_controllers;
 mod gates;
 #[path = "../support/grpc_server.rs"]
 mod grpc_server;
@@ -42,6 +43,7 @@ mod head;
 mod hostile;
 mod identities;
 mod interoperability;
+mod konnectivity;
 mod large_bodies;
 mod metrics;
 mod nodes;
@@ -65,6 +67,7 @@ mod shards;
 mod shutdown;
 mod special_kinds;
 mod storage_encoding;
+mod storage_versions;
 mod tls_options;
 #[path = "../support/tls_server.rs"]
 mod tls_server;

@@ -191,6 +191,8 @@ impl<'a> Reader<'a> {
 
     fn finish(mut self) -> Result<TypeTable, &'static str> {
         self.close_struct();
+        // The table stays as long as the process.
+        self.table.types.shrink_to_fit();
         let count = self.table.types.len();
         let known = |id: &TypeId| (id.0 as usize) < count;
         let sound = self.table.kinds.iter().all(|entry| known(&entry.ty))

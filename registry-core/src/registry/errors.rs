@@ -130,8 +130,8 @@ impl StoreOperation<'_> {
         }
     }
 
-    /// 500 with a retry delay: the storage backend does not respond or fails. The backend's message is the cause; the
-    /// message is the one that clients know.
+    /// 500 with a retry delay: the storage backend does not respond or fails. The message begins as Kubernetes' does, and
+    /// ends with the backend's, because kubectl does not print causes.
     fn server_timeout(&self, reason: &str) -> StatusError {
         let verb = self.verb.as_str();
         let cause = StatusCause {
@@ -142,7 +142,7 @@ impl StoreOperation<'_> {
         StatusError::new(
             Reason::ServerTimeout,
             format!(
-                "The {verb} operation against {} could not be completed at this time, please try again.",
+                "The {verb} operation against {} could not be completed at this time, please try again: {reason}",
                 self.resource
             ),
         )

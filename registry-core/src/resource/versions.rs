@@ -141,6 +141,20 @@ impl Versions {
         self.all().find(|resource| resource.kind.group == group && resource.kind.version == version)
     }
 
+    /// Returns the versions of a group in which stored objects can be read, as `apiVersion`, from the highest priority.
+    ///
+    /// Kubernetes concept: `Scheme.VersionsForGroupKind`.
+    pub fn readable_in(&self, group: &str) -> Vec<String> {
+        let retired =
+            self.all().flat_map(|version| version.retired).map(|retired| retired.api_version.to_owned());
+        let present = self.all().map(|version| version.group_version().api_version());
+        let is_in_group = |api_version: &String| split_api_version(api_version).0 == group;
+        let mut versions: Vec<String> = present.chain(retired).filter(is_in_group).collect();
+        versions.sort_by(|a, b| compare_versions(split_api_version(b).1, split_api_version(a).1));
+        versions.dedup();
+        versions
+    }
+
     fn all(&self) -> impl Iterator<Item = &Arc<ResourceType>> {
         std::iter::once(&self.hub).chain(&self.spokes)
     }

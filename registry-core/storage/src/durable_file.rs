@@ -83,7 +83,7 @@ pub fn create_directory(directory: &Path) -> io::Result<()> {
         // Another process created it in between.
         Err(error) if error.kind() == ErrorKind::AlreadyExists && directory.is_dir() => Ok(()),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let text = "it exists and is not a directory, or a symbolic link to nothing";
+            let text = "it is not a directory, or it is a symbolic link to something that does not exist";
             Err(io::Error::new(ErrorKind::NotADirectory, text))
         }
         Err(error) => Err(error),

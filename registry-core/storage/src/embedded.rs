@@ -84,7 +84,7 @@ const RANGES_AT_ONCE: usize = 4;
 pub enum OpenError {
     /// Another process uses the directory. Retryable, once that process has ended.
     #[error(
-        "the data directory {} is in use by another process (id {holder}): stop that process, or use another directory",
+        "the store in {} is in use by another process (id {holder}): stop that process, or use another directory",
         directory.display()
     )]
     Locked {

@@ -122,6 +122,9 @@ pub enum ConfigurationError {
     /// A field is unknown, or has the wrong type.
     #[error(transparent)]
     Fields(#[from] serde_json::Error),
+    /// It is a text, a list or a number. The error does not show it: it may be a file with secrets that was named by mistake.
+    #[error("the file has to be an AdmissionConfiguration of {}, and is not an object", VERSIONS[0])]
+    NoObject,
     /// It is something else.
     #[error(
         "the file has to be an AdmissionConfiguration of {}, and is a {kind:?} of {api_version:?}",
@@ -204,6 +207,9 @@ impl AdmissionConfiguration {
     }
 
     fn from_value(value: Value, place: Place<'_>) -> Result<Self, ConfigurationError> {
+        if !value.is_object() {
+            return Err(ConfigurationError::NoObject);
+        }
         let mut configuration = Self::default();
         // Formerly the file was the configuration of one plug-in.
         for (field, plugin) in
@@ -384,6 +390,15 @@ mod tests {
 
     fn in_directory(directory: &str) -> Place<'_> {
         Place { directory: Path::new(directory), features: Features::default() }
+    }
+
+    #[test]
+    fn a_file_of_another_kind_is_not_shown() {
+        let secret = json!("root:secret:0:0");
+        let refused =
+            AdmissionConfiguration::from_value(secret, in_directory("/etc/kubernetes")).unwrap_err();
+        let expected = "the file has to be an AdmissionConfiguration of apiserver.config.k8s.io/v1, and is not an object";
+        assert_eq!(refused.to_string(), expected);
     }
 
     #[test]

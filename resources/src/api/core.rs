@@ -22,5 +22,7 @@ pub mod resourcequotas;
 pub mod secrets;
 pub mod serviceaccounts;
 pub mod services;
+#[cfg(test)]
+mod tests;
 pub(crate) mod volume_claim;
 pub(crate) mod workload;

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use registry_core::api::{Object, StatusError, time};
 use registry_core::registry::InstalledApi;
 use resource_views::networking::v1::ServiceCIDR;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{OWN_SERVICE_PERIOD, PostStartHook, ServerFacts};
 use crate::api::networking::servicecidrs::ServiceCIDRs;
@@ -71,7 +71,13 @@ impl PostStartHook for DefaultRange {
         let found = ServiceCIDR(&present).spec().cidrs().value();
         if found != Some(&json!(self.ranges)) {
             if !self.is_mismatch_reported.swap(true, Ordering::Relaxed) {
-                tracing::warn!(?found, wanted = ?self.ranges, "the default ServiceCIDR does not match the flag");
+                let found = found.map(Value::to_string).unwrap_or_default();
+                tracing::warn!(
+                    %found,
+                    flag = %json!(self.ranges),
+                    "the ServiceCIDR {NAME} differs from --service-cluster-ip-range and stays in use: give the flag its \
+                     former value, or add ranges as further ServiceCIDRs"
+                );
             }
             return Ok(());
         }

@@ -16,8 +16,13 @@ use crate::support::bootstrap_objects::{bootstrap_object, bootstrap_objects};
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CERTIFICATES: &[&str] = &["certificates.k8s.io"];
 const SCHEDULING: &[&str] = &["scheduling.k8s.io"];
+const DEVICES: &[&str] = &["resource.k8s.io"];
+const INTERNAL: &[&str] = &["internal.apiserver.k8s.io"];
+const LEASES: &[&str] = &["coordination.k8s.io"];
+const EVENTS: &[&str] = &["", "events.k8s.io"];
 const CORE: &[&str] = &[""];
 const ALL: &[&str] = &["*"];
+const RECORD: &[&str] = &["create", "patch", "update"];
 const READ: &[&str] = &["get", "list", "watch"];
 const WRITE: &[&str] = &["create", "delete", "deletecollection", "patch", "update"];
 
@@ -25,6 +30,8 @@ const TRUST_BUNDLE_READERS: &str = "system:cluster-trust-bundle-discovery";
 const TRUST_BUNDLE_PUBLISHER: &str = "system:controller:kube-apiserver-serving-clustertrustbundle-publisher";
 const POD_CERTIFICATE_CLEANER: &str = "system:controller:podcertificaterequestcleaner";
 const POD_GROUP_PROTECTION: &str = "system:controller:podgroup-protection-controller";
+const POOL_STATUS: &str = "system:controller:resourcepoolstatusrequest-controller";
+const STORAGE_VERSION_COLLECTOR: &str = "system:controller:storage-version-garbage-collector";
 const MIGRATOR: &str = "system:controller:storage-version-migrator-controller";
 
 /// A rule of a ClusterRole.
@@ -54,7 +61,7 @@ enum Holder {
     ServiceAccounts,
 }
 
-const ROLES: [GatedRole; 5] = [
+const ROLES: [GatedRole; 7] = [
     GatedRole {
         feature: Feature::ClusterTrustBundle,
         name: TRUST_BUNDLE_READERS,
@@ -65,10 +72,16 @@ const ROLES: [GatedRole; 5] = [
         name: TRUST_BUNDLE_PUBLISHER,
         holder: Holder::Controller,
     },
+    GatedRole { feature: Feature::DRAResourcePoolStatus, name: POOL_STATUS, holder: Holder::Controller },
     GatedRole { feature: Feature::GenericWorkload, name: POD_GROUP_PROTECTION, holder: Holder::Controller },
     GatedRole {
         feature: Feature::PodCertificateRequest,
         name: POD_CERTIFICATE_CLEANER,
+        holder: Holder::Controller,
+    },
+    GatedRole {
+        feature: Feature::StorageVersionAPI,
+        name: STORAGE_VERSION_COLLECTOR,
         holder: Holder::Controller,
     },
     GatedRole { feature: Feature::StorageVersionMigrator, name: MIGRATOR, holder: Holder::Controller },
@@ -87,7 +100,37 @@ const fn rule(
 
 /// The rules of all roles, of those above and of others.
 fn rules() -> Vec<GatedRule> {
-    const EVENTS: &[&str] = &["", "events.k8s.io"];
+    let mut all = rules_of_kinds();
+    all.extend(rules_of_controllers());
+    all
+}
+
+/// The rules of roles whose controllers read kinds that are served without the feature too.
+fn rules_of_controllers() -> Vec<GatedRule> {
+    const POOLS: Feature = Feature::DRAResourcePoolStatus;
+    const VERSIONS: Feature = Feature::StorageVersionAPI;
+    let collected: &[&str] = &["delete", "get", "list", "patch", "update", "watch"];
+    let requests: &[&str] = &["resourcepoolstatusrequests"];
+    vec![
+        rule(POOLS, POOL_STATUS, &["delete", "get", "list", "watch"], DEVICES, requests),
+        rule(POOLS, POOL_STATUS, &["patch", "update"], DEVICES, &["resourcepoolstatusrequests/status"]),
+        rule(POOLS, POOL_STATUS, READ, DEVICES, &["resourceslices"]),
+        rule(POOLS, POOL_STATUS, READ, DEVICES, &["resourceclaims"]),
+        rule(POOLS, POOL_STATUS, RECORD, EVENTS, &["events"]),
+        rule(VERSIONS, STORAGE_VERSION_COLLECTOR, READ, LEASES, &["leases"]),
+        rule(VERSIONS, STORAGE_VERSION_COLLECTOR, collected, INTERNAL, &["storageversions"]),
+        rule(
+            VERSIONS,
+            STORAGE_VERSION_COLLECTOR,
+            &["get", "patch", "update"],
+            INTERNAL,
+            &["storageversions/status"],
+        ),
+    ]
+}
+
+/// The rules about kinds that belong to a feature.
+fn rules_of_kinds() -> Vec<GatedRule> {
     const TRUST: Feature = Feature::ClusterTrustBundle;
     const WORKLOAD: Feature = Feature::GenericWorkload;
     const CERTIFICATE: Feature = Feature::PodCertificateRequest;
@@ -105,7 +148,7 @@ fn rules() -> Vec<GatedRule> {
             ..rule(TRUST, TRUST_BUNDLE_PUBLISHER, &["attest"], CERTIFICATES, &["signers"])
         },
         rule(TRUST, TRUST_BUNDLE_PUBLISHER, published, CERTIFICATES, &["clustertrustbundles"]),
-        rule(TRUST, TRUST_BUNDLE_PUBLISHER, &["create", "patch", "update"], EVENTS, &["events"]),
+        rule(TRUST, TRUST_BUNDLE_PUBLISHER, RECORD, EVENTS, &["events"]),
         rule(WORKLOAD, "system:aggregate-to-view", READ, SCHEDULING, viewed),
         rule(WORKLOAD, "system:aggregate-to-edit", WRITE, SCHEDULING, workloads),
         rule(WORKLOAD, "system:kube-scheduler", READ, SCHEDULING, &["podgroups"]),

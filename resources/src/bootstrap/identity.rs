@@ -4,7 +4,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,6 +15,7 @@ use registry_core::resource::Resource as _;
 use registry_core::rest::Lister as _;
 use resource_views::coordination::v1::Lease;
 use serde_json::json;
+use tokio::sync::watch;
 
 use super::{PostStartHook, ServerFacts};
 use crate::api::coordination::leases::Leases;
@@ -44,7 +44,7 @@ pub(super) struct IdentityLease {
     /// The name of this process.
     holder: String,
     /// Whether the lease is this process's, not the one that an earlier process left behind.
-    is_own: AtomicBool,
+    is_own: watch::Sender<bool>,
 }
 
 /// Removes the expired leases of servers.
@@ -63,7 +63,12 @@ impl IdentityLease {
         let holder = format!("{name}_{}", registry_core::registry::store::new_uid());
         let leases = SystemWriter::for_resource::<Leases>(installed)?;
         let peer_address = server.peer_address;
-        Some(Self { leases, name, host_name, peer_address, holder, is_own: AtomicBool::new(false) })
+        Some(Self { leases, name, host_name, peer_address, holder, is_own: watch::Sender::new(false) })
+    }
+
+    /// Returns whether this process has written the lease.
+    pub(super) fn written(&self) -> watch::Receiver<bool> {
+        self.is_own.subscribe()
     }
 
     fn lease(&self) -> Object {
@@ -141,14 +146,14 @@ impl PostStartHook for IdentityLease {
     }
 
     async fn run(&self) -> Result<(), StatusError> {
-        if !self.is_own.load(Ordering::Relaxed) {
+        if !*self.is_own.borrow() {
             self.leases.remove(IDENTITY_NAMESPACE, &self.name).await?;
         }
         match self.leases.get_newest(IDENTITY_NAMESPACE, &self.name).await? {
             None => self.leases.create(self.lease()).await?,
             Some(present) => self.leases.replace(self.renewed(present)).await?,
         }
-        self.is_own.store(true, Ordering::Relaxed);
+        self.is_own.send_replace(true);
         Ok(())
     }
 

@@ -76,10 +76,17 @@ impl OwnService {
             mended.copy_field(new, &["spec", "ports"]);
             (!is_settled && mended != *old).then_some(mended)
         };
-        match self.services.ensure_one(self.service(), mend).await {
+        let mut outcome = self.services.ensure_one(self.service(), mend).await;
+        // Servers that start together create it together: the address is taken for those that come late.
+        if outcome.as_ref().is_err_and(|failure| failure.reason == Reason::Invalid)
+            && self.is_present().await?
+        {
+            outcome = self.services.ensure_one(self.service(), mend).await;
+        }
+        match outcome {
             // A service of a family that the server is not started with keeps its port.
             Err(failure) if failure.reason == Reason::Invalid && self.is_present().await? => {
-                tracing::warn!("the Service {SERVICE_NAME} keeps its port: {failure}");
+                tracing::warn!("the ports of the Service {SERVICE_NAME} are not updated: {failure}");
             }
             outcome => outcome?,
         }

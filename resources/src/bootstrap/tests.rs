@@ -28,6 +28,7 @@ async fn deleted_objects_are_made_anew_by_the_next_run_and_changes_of_others_sta
         secure_port: 6443,
         authentication: PublishedAuthentication::default(),
         features: Feature::ALL.to_vec(),
+        pending_versions: None,
     };
     let node_ports = NodePortRange::default();
     let ranges = ServiceAllocation { addresses: facts.service_ranges, node_ports };

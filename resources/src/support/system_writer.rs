@@ -275,6 +275,8 @@ async fn get(
         Ok(Answer::Object(object)) => Ok(Some(object)),
         Ok(Answer::Success(_)) => Ok(None),
         Err(failure) if failure.is_not_found() => Ok(None),
+        // No object has such a name.
+        Err(failure) if failure.reason == Reason::BadRequest => Ok(None),
         Err(failure) => Err(failure),
     }
 }

@@ -241,12 +241,13 @@ impl Round<'_> {
 
     /// Runs clients and reflectors while faults are injected, and then until the reflectors have reached the end.
     async fn disturb(&mut self, cluster: &mut Cluster, injector: &mut Injector) -> Result<(), Failure> {
-        let (stop, stopped) = watch::channel(false);
+        let (stop_upkeep, upkeep_stopped) = watch::channel(false);
+        let (stop_workers, workers_stopped) = watch::channel(false);
         let mut workers = JoinSet::new();
         for index in 0..self.plan.clients {
             let (client, seed) = (cluster.network.client()?, self.seed(index));
             let worker = Worker::new(index, client, self.servers, seed, &self.recorder, &self.targets);
-            workers.spawn(worker.run(stopped.clone()));
+            workers.spawn(worker.run(workers_stopped.clone()));
         }
         let mut reflectors = JoinSet::new();
         let ends: Vec<_> = self.targets.iter().map(|_| watch::channel(None)).collect();
@@ -271,17 +272,19 @@ impl Round<'_> {
                 reflectors.spawn(reflector.run());
             }
         }
-        let mut upkeep = self.keep_up(cluster, &stopped)?;
+        let mut upkeep = self.keep_up(cluster, &upkeep_stopped)?;
         let until = Instant::now() + Duration::from_secs(self.plan.seconds);
         injector.run(cluster, until, &self.targets, &self.recorder).await?;
         if self.plan.number == self.plan.rounds {
             injector.complete(cluster, &self.targets, &self.recorder).await?;
         }
-        stop.send_replace(true);
-        while workers.join_next().await.transpose()?.is_some() {}
+        stop_upkeep.send_replace(true);
         while let Some(made) = upkeep.join_next().await.transpose()? {
             made?;
         }
+        // Last, because watches of Events have no bookmarks: their witness reaches the revision that the upkeep waits for by changes.
+        stop_workers.send_replace(true);
+        while workers.join_next().await.transpose()?.is_some() {}
         cluster.check()?;
         cluster.network.await_members().await?;
         cluster.network.await_servers(&mut cluster.processes.servers).await?;

@@ -16,7 +16,7 @@ const HEADER: &str = "\
 #   refused        fails: the server does not start with a flag of the test, and names it
 #   cannot-judge   depends on a server inside the test's process, on the environment, or on the version of the tree
 #   skipped        skips itself
-#   varies         both were seen, for the reason that is given
+#   varies         both were seen, or the test was not run, for the reason that is given
 ";
 
 /// More failed subtests of a test than this are written as one line about the test.

@@ -111,6 +111,13 @@ impl Names {
     /// Derives the names from `group/version` (or `v1`) and a kind.
     pub(super) fn new(group_version: &str, kind: &str) -> Result<Self, Failure> {
         let (group, version) = group_version.rsplit_once('/').unwrap_or(("", group_version));
+        if group.is_empty() && !version.starts_with('v') {
+            let text = format!(
+                "`{group_version}` is not GROUP/VERSION: expected a group and a version, for example \
+                 `harbor.example.dev/v1`, or `v1` for the core group"
+            );
+            return Err(text.into());
+        }
         if !kind.starts_with(|first: char| first.is_ascii_uppercase())
             || !kind.bytes().all(|byte| byte.is_ascii_alphanumeric())
         {
@@ -149,14 +156,14 @@ impl Names {
         self.fill(TEMPLATE)
     }
 
+    /// Returns `group/version`, or the version alone for the core group.
+    pub(super) fn api_version(&self) -> String {
+        if self.group.is_empty() { self.version.clone() } else { format!("{}/{}", self.group, self.version) }
+    }
+
     /// Replaces the placeholders of a text.
     pub(super) fn fill(&self, text: &str) -> String {
-        let group_version = if self.group.is_empty() {
-            self.version.clone()
-        } else {
-            format!("{}/{}", self.group, self.version)
-        };
-        text.replace("GROUP_VERSION", &group_version)
+        text.replace("GROUP_VERSION", &self.api_version())
             .replace("GROUP", &self.group)
             .replace("VERSION", &self.version)
             .replace("PLURAL", &self.plural)
@@ -227,6 +234,7 @@ mod tests {
             |group_version, kind| Names::new(group_version, kind).expect_err("bad names").to_string();
         assert!(message("Zoo/v1", "Enclosure").contains("not an API group"));
         assert!(message("zoo.example.dev/one", "Enclosure").contains("not an API version"));
+        assert!(message("zoo.example.dev", "Enclosure").contains("is not GROUP/VERSION"));
         assert!(message("zoo.example.dev/v1", "enclosure").contains("not a kind"));
     }
 }

@@ -11,8 +11,9 @@ use registry_core::api::validation::{ErrorList, FieldError};
 use registry_core::codec::configuration::{DecodingError, decode};
 use serde::Deserialize;
 
-use super::{ConnectProxy, Egress, Route, Transport};
+use super::{Egress, Proxy, Route, Transport, konnectivity};
 use crate::SettingsError;
+use crate::dial::TunnelError;
 use crate::tls::client_config_from_files;
 
 const VERSIONS: [&str; 2] = ["apiserver.k8s.io/v1beta1", "apiserver.k8s.io/v1alpha1"];
@@ -145,6 +146,11 @@ pub(super) fn parse(content: &[u8]) -> Result<Egress, EgressError> {
                     .proxy()
                     .map_err(|reason| EgressError::Tls { network: name.to_lowercase(), reason })?,
             )),
+            ("GRPC", Some(TransportConfiguration { uds: Some(socket), .. })) => {
+                let (name, transport) =
+                    (socket.uds_name.clone(), Transport::Konnectivity(PathBuf::from(&socket.uds_name)));
+                Route::Proxy(Arc::new(Proxy { transport, name }))
+            }
             _ => Route::Direct,
         };
         let name = name.to_lowercase();
@@ -172,15 +178,24 @@ fn validate(configuration: &Configuration) -> ErrorList {
             }
             "HTTPConnect" => match transport {
                 Some(transport) => transport.validate(&path, &mut errors),
-                None => errors
-                    .push(FieldError::required(path.child("transport"), "transport must be set for HTTPConnect")),
+                None => errors.push(FieldError::required(
+                    path.child("transport"),
+                    "transport must be set for HTTPConnect",
+                )),
             },
-            "GRPC" => errors.push(FieldError::invalid(
-                path.child("protocol"),
-                "GRPC",
-                "this server does not speak the protocol of konnectivity over gRPC: start konnectivity-server with \
-                 --mode=http-connect, and use HTTPConnect over the same Unix socket",
-            )),
+            "GRPC" if !konnectivity::IS_BUILT => {
+                errors.push(FieldError::invalid(
+                    path.child("protocol"),
+                    "GRPC",
+                    TunnelError::NotBuilt.to_string(),
+                ));
+            }
+            "GRPC" => match transport {
+                Some(TransportConfiguration { uds: Some(socket), .. }) => socket.validate(&path, &mut errors),
+                Some(_) => errors.push(FieldError::required(path.child("uds"), "UDS must be set with GRPC")),
+                None => errors
+                    .push(FieldError::required(path.child("transport"), "transport must be set for GRPC")),
+            },
             other => errors.push(FieldError::not_supported(path.child("protocol"), other, &PROTOCOLS)),
         }
     }
@@ -213,20 +228,15 @@ impl TransportConfiguration {
                 errors.push(FieldError::required(path.child("tcp"), "One of TCP or UDS must be set"));
             }
             (Some(tcp), None) => tcp.validate(path, errors),
-            (None, Some(socket)) => {
-                if socket.uds_name.is_empty() {
-                    let detail = "must be present for UDS connections";
-                    errors.push(FieldError::invalid(path.child("udsName"), "nil", detail));
-                }
-            }
+            (None, Some(socket)) => socket.validate(path, errors),
         }
     }
 
     /// Returns the proxy of a valid configuration.
-    fn proxy(&self) -> Result<ConnectProxy, ProxyError> {
+    fn proxy(&self) -> Result<Proxy, ProxyError> {
         let Some(tcp) = &self.tcp else {
             let name = self.uds.as_ref().map(|socket| socket.uds_name.clone()).unwrap_or_default();
-            return Ok(ConnectProxy { transport: Transport::Socket(PathBuf::from(&name)), name });
+            return Ok(Proxy { transport: Transport::Socket(PathBuf::from(&name)), name });
         };
         let incomplete = |part| ProxyError::Incomplete { url: tcp.url.clone(), part };
         let uri: Uri = tcp.url.parse().map_err(|source| ProxyError::Url { url: tcp.url.clone(), source })?;
@@ -242,7 +252,18 @@ impl TransportConfiguration {
                 Some((tls.client()?, server_name))
             }
         };
-        Ok(ConnectProxy { transport: Transport::Tcp { host, port, tls }, name })
+        Ok(Proxy { transport: Transport::Tcp { host, port, tls }, name })
+    }
+}
+
+// === impl SocketConfiguration ===
+
+impl SocketConfiguration {
+    fn validate(&self, path: &FieldPath, errors: &mut ErrorList) {
+        if self.uds_name.is_empty() {
+            let detail = "must be present for UDS connections";
+            errors.push(FieldError::invalid(path.child("udsName"), "nil", detail));
+        }
     }
 }
 

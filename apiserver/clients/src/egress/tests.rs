@@ -3,6 +3,21 @@ use tokio::net::{TcpListener, UnixListener};
 use super::*;
 use crate::egress::configuration::parse;
 
+#[cfg(feature = "konnectivity")]
+const NO_TRANSPORT: &str = "service.connection.transport: Required value: transport must be set for GRPC";
+#[cfg(feature = "konnectivity")]
+const NO_SOCKET: &str = "service.connection.uds: Required value: UDS must be set with GRPC";
+#[cfg(feature = "konnectivity")]
+const NO_NAME: &str =
+    "service.connection.udsName: Invalid value: \"nil\": must be present for UDS connections";
+/// Without the feature, nothing else matters.
+#[cfg(not(feature = "konnectivity"))]
+const NO_TRANSPORT: &str = "build `apiserver` with the feature `konnectivity`";
+#[cfg(not(feature = "konnectivity"))]
+const NO_SOCKET: &str = NO_TRANSPORT;
+#[cfg(not(feature = "konnectivity"))]
+const NO_NAME: &str = NO_TRANSPORT;
+
 /// A proxy on a Unix socket, which ends with the test.
 struct Socket {
     _directory: tempfile::TempDir,
@@ -20,7 +35,7 @@ impl Socket {
 
     fn route(&self) -> Route {
         let name = "proxy.sock".to_owned();
-        Route::Proxy(Arc::new(ConnectProxy { transport: Transport::Socket(self.path.clone()), name }))
+        Route::Proxy(Arc::new(Proxy { transport: Transport::Socket(self.path.clone()), name }))
     }
 
     /// Accepts a connection, reads the request, and sends this answer.
@@ -128,7 +143,7 @@ async fn a_proxy_that_answers_before_it_is_asked_gets_no_answer_of_its_own() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let transport = Transport::Tcp { host: "127.0.0.1".to_owned(), port, tls: None };
-    let route = Route::Proxy(Arc::new(ConnectProxy { transport, name: format!("127.0.0.1:{port}") }));
+    let route = Route::Proxy(Arc::new(Proxy { transport, name: format!("127.0.0.1:{port}") }));
     let serve = async {
         let (mut stream, _) = listener.accept().await.unwrap();
         stream.write_all(b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n").await.unwrap();
@@ -197,11 +212,11 @@ fn a_configuration_that_cannot_be_used_is_refused_with_its_field() {
             "config must be absent for direct connect",
         ),
         (selection("cluster", "{proxyProtocol: HTTPConnect}"), "transport must be set for HTTPConnect"),
-        (
-            selection("cluster", "{proxyProtocol: GRPC, transport: {uds: {udsName: /a}}}"),
-            "--mode=http-connect",
-        ),
         (connect("{}"), "One of TCP or UDS must be set"),
+        (selection("cluster", "{proxyProtocol: GRPC}"), NO_TRANSPORT),
+        (selection("cluster", "{proxyProtocol: GRPC, transport: {}}"), NO_SOCKET),
+        (selection("cluster", "{proxyProtocol: GRPC, transport: {tcp: {url: 'http://a:1'}}}"), NO_SOCKET),
+        (selection("cluster", "{proxyProtocol: GRPC, transport: {uds: {}}}"), NO_NAME),
         (connect("{tcp: {url: 'http://a:1'}, uds: {udsName: /a}}"), "TCP and UDS cannot both be set"),
         (connect("{uds: {}}"), "must be present for UDS connections"),
         (connect("{tcp: {url: 'ftp://a:1'}}"), "supported connection protocols are http:// and https://"),

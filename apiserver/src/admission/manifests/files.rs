@@ -89,7 +89,7 @@ fn read_file(path: &Path, bytes_left: &mut u64) -> io::Result<Vec<u8>> {
     *bytes_left = bytes_left.checked_sub(size).ok_or_else(|| {
         io::Error::new(
             io::ErrorKind::FileTooLarge,
-            format!("the directory has more than {MAX_BYTES} bytes; remove the files that are not manifests"),
+            format!("the directory has more than {MAX_BYTES} bytes; remove files that are not manifests"),
         )
     })?;
     Ok(content)

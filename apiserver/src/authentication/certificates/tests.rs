@@ -1,5 +1,5 @@
 use super::*;
-use rcgen::{CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair};
+use rcgen::{CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 
 type Authority = (Issuer<'static, KeyPair>, Verifier);
 
@@ -54,7 +54,7 @@ fn a_certificate_counts_between_its_beginning_and_its_end() {
         match (certificate.user_at(at_year(year)), refusal) {
             (Ok(user), None) => {
                 assert_eq!(user.name, "jürgen");
-                assert_eq!(user.groups, ["devs", "system:authenticated"]);
+                assert_eq!(user.groups, ["devs"], "the authenticator adds the group of all");
             }
             (Err(reason), Some(expected)) => assert_eq!(reason, expected),
             (found, _) => panic!("{years:?} in {year}: {found:?}"),
@@ -117,5 +117,80 @@ fn an_authority_may_itself_be_a_client_unless_its_usage_says_otherwise() {
             matches!(found, Some(ClientCertificate::Refused(_))),
             "the same name is not enough: {found:?}"
         );
+    }
+}
+
+/// A certificate of a user that this one has signed.
+fn signed(by: &Issuer<'_, KeyPair>, user: &str) -> CertificateDer<'static> {
+    issue(by, &[(DnType::CommonName, text(user))], (2020, 2090))
+}
+
+/// A certificate with these constraints and usages, and what signs with its key. `by`: what has signed it, or itself.
+fn with_usages(
+    name: &str,
+    is_ca: IsCa,
+    usages: &[KeyUsagePurpose],
+    by: Option<&Issuer<'_, KeyPair>>,
+) -> (CertificateDer<'static>, Issuer<'static, KeyPair>) {
+    let mut parameters = CertificateParams::default();
+    parameters.distinguished_name.push(DnType::CommonName, name);
+    parameters.is_ca = is_ca;
+    parameters.key_usages = usages.to_vec();
+    let key = KeyPair::generate().unwrap();
+    let certificate = match by {
+        Some(by) => parameters.signed_by(&key, by),
+        None => parameters.self_signed(&key),
+    };
+    (certificate.unwrap().der().clone(), Issuer::new(parameters, key))
+}
+
+fn any_ca() -> IsCa {
+    IsCa::Ca(rcgen::BasicConstraints::Unconstrained)
+}
+
+fn names(
+    chain: &[CertificateDer<'static>],
+    authorities: &[CertificateDer<'static>],
+) -> Result<String, String> {
+    let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = Verifier::new(authorities, &provider).unwrap().unwrap();
+    let certificate = ClientCertificate::verify(chain, &verifier).unwrap();
+    certificate.user().map(|user| user.name.clone()).map_err(Cow::into_owned)
+}
+
+#[test]
+fn a_trusted_certificate_that_is_no_authority_counts_itself_and_issues_none() {
+    let (authority, of_authority) = with_usages("authority", any_ca(), &[], None);
+    for (is_ca, usages) in [
+        (IsCa::ExplicitNoCa, &[][..]),
+        (IsCa::NoCa, &[]),
+        (IsCa::NoCa, &[KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyCertSign]),
+        (any_ca(), &[KeyUsagePurpose::DigitalSignature]),
+    ] {
+        let (pinned, of_pinned) = with_usages("pinned", is_ca, usages, None);
+        for trusted in [vec![pinned.clone()], vec![authority.clone(), pinned.clone()]] {
+            assert_eq!(names(&[pinned.clone()], &trusted).as_deref(), Ok("pinned"));
+            let refused = names(&[signed(&of_pinned, "mallory")], &trusted).unwrap_err();
+            assert!(refused.ends_with("x509: certificate signed by unknown authority"), "{refused}");
+            let refused = names(&[signed(&of_pinned, "mallory"), pinned.clone()], &trusted).unwrap_err();
+            assert!(refused.ends_with("x509: certificate signed by unknown authority"), "{refused}");
+        }
+        let trusted = [authority.clone(), pinned];
+        assert_eq!(names(&[signed(&of_authority, "carol")], &trusted).as_deref(), Ok("carol"));
+    }
+}
+
+#[test]
+fn a_path_leads_through_certificates_that_may_issue_others() {
+    let (root, of_root) = with_usages("root", any_ca(), &[KeyUsagePurpose::KeyCertSign], None);
+    for (usages, is_path) in [
+        (&[][..], true),
+        (&[KeyUsagePurpose::KeyCertSign], true),
+        (&[KeyUsagePurpose::DigitalSignature], false),
+        (&[KeyUsagePurpose::CrlSign], false),
+    ] {
+        let (between, of_between) = with_usages("between", any_ca(), usages, Some(&of_root));
+        let found = names(&[signed(&of_between, "carol"), between], std::slice::from_ref(&root));
+        assert_eq!(found.is_ok(), is_path, "{usages:?}: {found:?}");
     }
 }

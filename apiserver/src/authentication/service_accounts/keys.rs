@@ -119,6 +119,8 @@ impl SigningKey {
         let path = directory.path().join(KEY_FILE);
         if !path.exists() {
             directory.write(&path, &GeneratedKey::generate()?.serialize_pem())?;
+            // Without a note, nothing would explain why tokens that a lost key had signed are refused.
+            tracing::info!(file = %path.display(), "made the key of service account tokens");
         }
         Self::read(&path)
     }

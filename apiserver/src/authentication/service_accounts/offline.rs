@@ -20,7 +20,7 @@ pub(crate) fn sign(options: &Options, mut claims: TokenClaims) -> Result<String,
     let generated = || options.certificate_directory().join("sa.key");
     let path = own.service_account_signing_key_file.clone().unwrap_or_else(generated);
     if !path.exists() {
-        return Err(FileFault::Absent.in_file(&path));
+        return Err(FileFault::NoSigningKey.in_file(&path));
     }
     let key = SigningKey::read(&path)?;
     let issuer = own.service_account_issuer.first().map(String::as_str).unwrap_or_default();

@@ -100,8 +100,8 @@ fn a_word_that_is_not_a_command_is_told_with_the_commands() {
         );
         if !word.starts_with('-') {
             let expected = format!(
-                "error: '{word}' is not a command: use one of completion, kubeconfig, storage, test, token, or no command, \
-                 to serve\n"
+                "error: '{word}' is not a command: use one of completion, kubeconfig, storage, test, token, or leave it out to \
+                 start a server\n"
             );
             assert!(message.starts_with(&expected), "{message}");
         }
@@ -128,7 +128,7 @@ fn a_token_without_a_subject_is_told_how_to_name_one() {
 }
 
 #[test]
-fn a_value_that_is_not_a_number_is_told_in_plain_words() {
+fn a_value_that_is_not_a_number_or_an_address_is_told_in_plain_words() {
     for (argument, expected) in [
         (
             "--v=abc",
@@ -137,6 +137,10 @@ fn a_value_that_is_not_a_number_is_told_in_plain_words() {
         ("--secure-port=", "it is not a valid number: use a whole number"),
         ("--max-requests-inflight=99999999999999999999999", "it is too large"),
         ("--goaway-chance=x", "it is not a valid number: use one such as 0.02"),
+        (
+            "--bind-address=localhost",
+            "invalid value 'localhost' for '--bind-address <IP>': it is not an IP address: use one such as 127.0.0.1",
+        ),
         ("--secure-port=70000", "70000 is not in 0..=65535"),
     ] {
         let message = message(&[argument]);

@@ -123,7 +123,10 @@ class TestServer:
 
     def client(self, user: str = "admin", groups: Iterable[str] = (ADMIN_GROUP,)) -> Any:
         """Returns a `kubernetes.client.ApiClient` for a user; the package `kubernetes` must be installed."""
-        from kubernetes import config
+        try:
+            from kubernetes import config
+        except ImportError as error:
+            raise ImportError("client() needs the package kubernetes: install orlop-test[kubernetes]") from error
 
         return config.new_client_from_config_dict(self.kubeconfig(user, groups))
 

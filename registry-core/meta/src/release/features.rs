@@ -60,6 +60,8 @@ features! {
     DRAExtendedResource = true,
     /// Permissions for parts of the status of ResourceClaims.
     DRAResourceClaimGranularStatusAuthorization = true,
+    /// The controller that answers ResourcePoolStatusRequests.
+    DRAResourcePoolStatus = false,
     /// The number of terminating pods in the status of Deployments and ReplicaSets.
     DeploymentReplicaSetTerminatingReplicas = true,
     /// Claims of devices.
@@ -108,6 +110,8 @@ features! {
     ServiceAccountNodeAudienceRestriction = true,
     /// Lists and watches of shards.
     ShardedListAndWatch = false,
+    /// StorageVersions, in which servers say how they store objects.
+    StorageVersionAPI = false,
     /// StorageVersionMigrations.
     StorageVersionMigrator = false,
     /// Requests of tokens name the UID of the ServiceAccount.

@@ -37,7 +37,7 @@ pub(super) enum AccessError {
     #[error("{path}: {source} (a working copy needs space there; TMPDIR names another directory)")]
     WorkingCopy { path: PathBuf, source: Arc<io::Error> },
     /// The disk takes no data.
-    #[error("{path} takes no data ({source}){}", remedy(source))]
+    #[error("{path} cannot be written ({source}){}", remedy(source))]
     Probe { path: PathBuf, source: Arc<io::Error> },
     /// A file of the log.
     #[error("{0}")]

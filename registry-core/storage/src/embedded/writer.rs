@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -65,16 +65,25 @@ pub(super) enum Action {
 
 /// The bounded queue of the thread.
 pub(super) struct Queue {
-    requests: SyncSender<Request>,
-    bytes: Arc<AtomicUsize>,
+    /// Bounded by what is queued. A channel with a bound would reserve the memory of all requests.
+    requests: Sender<Request>,
+    queued: Arc<Queued>,
+    requests_max: usize,
     bytes_max: usize,
+}
+
+/// What is in the queue.
+#[derive(Default)]
+struct Queued {
+    requests: AtomicUsize,
+    bytes: AtomicUsize,
 }
 
 /// The thread's own state.
 struct Writer {
     shared: Arc<SharedEngine>,
     requests: Receiver<Request>,
-    queued_bytes: Arc<AtomicUsize>,
+    queued: Arc<Queued>,
     /// Records that are removed when the compaction revision passes them, in that order.
     superseded: VecDeque<Superseded>,
     expiries: BinaryHeap<Reverse<Expiry>>,
@@ -94,13 +103,13 @@ pub(super) fn start(
     superseded: VecDeque<Superseded>,
     expiries: Vec<Expiry>,
 ) -> std::io::Result<(Queue, JoinHandle<()>)> {
-    let (sender, requests) = sync_channel(options.queue_writes_max);
+    let (sender, requests) = channel();
     let next_reload = shared.log.reload_interval().map(|interval| Instant::now() + interval);
-    let bytes = Arc::new(AtomicUsize::new(0));
+    let queued = Arc::<Queued>::default();
     let writer = Writer {
         shared,
         requests,
-        queued_bytes: bytes.clone(),
+        queued: queued.clone(),
         superseded,
         expiries: expiries.into_iter().map(Reverse).collect(),
         housekeeping: Housekeeping::new(options.auto_compaction, options.history_revisions_max),
@@ -111,7 +120,8 @@ pub(super) fn start(
     };
     let thread = std::thread::Builder::new().name("embedded-writer".to_owned());
     let thread = thread.spawn(move || writer.run())?;
-    Ok((Queue { requests: sender, bytes, bytes_max: options.queue_bytes_max }, thread))
+    let (requests_max, bytes_max) = (options.queue_writes_max, options.queue_bytes_max);
+    Ok((Queue { requests: sender, queued, requests_max, bytes_max }, thread))
 }
 
 // === impl Queue ===
@@ -120,23 +130,36 @@ impl Queue {
     /// Queues a request, or fails immediately.
     pub(super) fn submit(&self, request: Request) -> Result<(), MvccError> {
         let bytes = request.bytes();
-        if self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes > self.bytes_max {
-            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        if !self.queued.add(bytes, self.requests_max, self.bytes_max) {
+            self.queued.remove(1, bytes);
             return Err(MvccError::Overloaded);
         }
-        self.requests.try_send(request).map_err(|refused| {
-            self.bytes.fetch_sub(bytes, Ordering::Relaxed);
-            match refused {
-                TrySendError::Full(_) => MvccError::Overloaded,
-                TrySendError::Disconnected(_) => closed(),
-            }
+        self.requests.send(request).map_err(|_| {
+            self.queued.remove(1, bytes);
+            closed()
         })
     }
 
-    /// Requests the thread to end after the queued requests; waits for space in the queue.
+    /// Requests the thread to end after the queued requests.
     pub(super) fn close(&self) {
         // The writer may have ended already.
         let _ = self.requests.send(Request::Close);
+    }
+}
+
+// === impl Queued ===
+
+impl Queued {
+    /// Counts a request; false if there are more than these limits allow.
+    fn add(&self, bytes: usize, requests_max: usize, bytes_max: usize) -> bool {
+        let requests = self.requests.fetch_add(1, Ordering::Relaxed) + 1;
+        let bytes = self.bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        requests <= requests_max && bytes <= bytes_max
+    }
+
+    fn remove(&self, requests: usize, bytes: usize) {
+        self.requests.fetch_sub(requests, Ordering::Relaxed);
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
@@ -204,7 +227,7 @@ impl Writer {
                 Err(_empty_or_gone) => break,
             }
         }
-        self.queued_bytes.fetch_sub(bytes, Ordering::Relaxed);
+        self.queued.remove(requests.len(), bytes);
         is_open
     }
 

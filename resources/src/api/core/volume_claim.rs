@@ -2,10 +2,13 @@
 
 use registry_core::api::validation::{ErrorList, FieldPath, names};
 use registry_core::api::{FieldError, Object};
-use resource_views::core::v1::{PersistentVolumeClaimSpec, TypedLocalObjectReference};
+use resource_views::core::v1::{
+    PersistentVolumeClaimSpec, PersistentVolumeClaimSpecMut, TypedLocalObjectReference,
+};
 use resource_views::{List, Quantity as Amount, Text};
 use serde_json::{Value, json};
 
+use crate::support::resource_list::round_up;
 use crate::support::{label_selector, printers};
 
 /// The annotation that named the storage class of a claim or volume before there was a field.
@@ -41,6 +44,15 @@ pub(crate) fn storage_class(object: &Object) -> Value {
         Some(class) => class.into(),
         None => printers::text(object, &["spec", "storageClassName"]),
     }
+}
+
+/// Sets the defaults of a claim's spec, or of that of a template.
+pub(crate) fn apply_defaults(spec: &mut PersistentVolumeClaimSpecMut<'_>) {
+    spec.volume_mode().or_if_absent("Filesystem");
+    spec.resources().edit(|mut resources| {
+        resources.limits().entries().into_iter().for_each(round_up);
+        resources.requests().entries().into_iter().for_each(round_up);
+    });
 }
 
 /// Checks the access modes; one of them must be the only one.

@@ -1,5 +1,6 @@
 //! `internal.apiserver.k8s.io/v1alpha1 StorageVersion`: the versions in which the servers of a cluster store a resource.
 
+pub(crate) mod report;
 mod strategy;
 mod validation;
 

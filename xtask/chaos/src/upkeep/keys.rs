@@ -25,7 +25,7 @@ const ENCRYPTED: &str = "/api/v1/configmaps";
 /// Time after which a write that began before a server used another key has ended, whatever fault there is.
 const LONGEST_WRITE: Duration = Duration::from_secs(10);
 
-/// Time after the end of the faults in which bookmarks have told witnesses the present revision, although nothing is written.
+/// Time after the end of the faults in which changes and bookmarks have shown the present revision to all witnesses.
 const CALM: Duration = Duration::from_secs(30);
 
 /// Pause before something is tried again.

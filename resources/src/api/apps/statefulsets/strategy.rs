@@ -57,7 +57,7 @@ impl ObjectStrategy for StatefulSetStrategy {
             claim.api_version().set("v1");
             claim.kind().set("PersistentVolumeClaim");
             if let Some(mut spec) = claim.spec().present() {
-                spec.volume_mode().or_if_absent("Filesystem");
+                volume_claim::apply_defaults(&mut spec);
             }
             claim.status().or_new().phase().or("Pending");
         }

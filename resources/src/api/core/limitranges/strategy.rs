@@ -12,6 +12,7 @@ use resource_views::slot::{Fields, Slot};
 use resource_views::{Map, Quantity as Amount};
 
 use crate::api::core::pod_spec::resource_names;
+use crate::support::resource_list::round_up;
 
 /// The types of a limit.
 const TYPES: [&str; 3] = ["Container", "Pod", "PersistentVolumeClaim"];
@@ -21,7 +22,10 @@ pub(super) struct LimitRangeStrategy;
 
 impl ObjectStrategy for LimitRangeStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        LimitRangeMut(object).spec().edit(|mut spec| spec.limits().elements().for_each(derive_defaults));
+        LimitRangeMut(object).spec().edit(|mut spec| {
+            spec.limits().elements().for_each(derive_defaults);
+            spec.limits().elements().for_each(round_amounts);
+        });
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {
@@ -73,6 +77,14 @@ fn derive_defaults(mut limit: LimitRangeItemMut<'_>) {
     if limit.default_request().is_empty() {
         limit.default_request().remove();
     }
+}
+
+fn round_amounts(mut limit: LimitRangeItemMut<'_>) {
+    limit.max().entries().into_iter().for_each(round_up);
+    limit.min().entries().into_iter().for_each(round_up);
+    limit.default().entries().into_iter().for_each(round_up);
+    limit.default_request().entries().into_iter().for_each(round_up);
+    limit.max_limit_request_ratio().entries().into_iter().for_each(round_up);
 }
 
 /// Adds the amounts of resources that have none.

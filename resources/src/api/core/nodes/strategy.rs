@@ -5,12 +5,13 @@ use registry_core::api::Object;
 use registry_core::api::validation::ErrorList;
 use registry_core::features::Feature;
 use registry_core::resource::{GatedField, ObjectStrategy};
-use resource_views::core::v1::Node;
+use resource_views::core::v1::{Node, NodeMut};
 use serde_json::{Value, json};
 
 use super::validation;
 use crate::support::address;
 use crate::support::defaulting::is_empty_at;
+use crate::support::resource_list::round_up;
 
 /// Fields of the former dynamic kubelet configuration: existing values are kept, new ones are refused.
 const KUBELET_CONFIG: [[&str; 2]; 2] = [["spec", "configSource"], ["status", "config"]];
@@ -37,6 +38,10 @@ impl ObjectStrategy for NodeStrategy {
             let capacity = Node(object).status().capacity().value().cloned().unwrap_or_default();
             object.set(&["status", "allocatable"], capacity);
         }
+        NodeMut(object).status().edit(|mut status| {
+            status.capacity().entries().into_iter().for_each(round_up);
+            status.allocatable().entries().into_iter().for_each(round_up);
+        });
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {

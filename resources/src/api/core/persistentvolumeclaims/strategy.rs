@@ -17,6 +17,7 @@ use crate::api::core::persistentvolumes::spec::check_basic_amount;
 use crate::api::core::pod_spec::resource_names;
 use crate::api::core::volume_claim::{self, CLASS_ANNOTATION, Tolerated};
 use crate::support::go_text::{self, difference};
+use crate::support::resource_list::round_up;
 use crate::support::semantic;
 
 const IMMUTABLE: &str = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
@@ -29,8 +30,11 @@ pub(super) struct PersistentVolumeClaimStrategy;
 
 impl ObjectStrategy for PersistentVolumeClaimStrategy {
     fn apply_defaults(&self, object: &mut Object) {
-        PersistentVolumeClaimMut(object).spec().or_new().volume_mode().or_if_absent("Filesystem");
-        PersistentVolumeClaimMut(object).status().or_new().phase().or("Pending");
+        volume_claim::apply_defaults(&mut PersistentVolumeClaimMut(object).spec().or_new());
+        let mut status = PersistentVolumeClaimMut(object).status().or_new();
+        status.phase().or("Pending");
+        status.capacity().entries().into_iter().for_each(round_up);
+        status.allocated_resources().entries().into_iter().for_each(round_up);
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {

@@ -10,6 +10,7 @@ use resource_views::{Text, Typed as _, View};
 
 use crate::api::core::pod_spec::validation::volumes::{devices, files, shares};
 use crate::support::choice::Choice;
+use crate::support::resource_list::round_up;
 
 /// Maximum length of a volume's name with the address of an iSCSI portal, in bytes.
 const MAX_PORTAL_BYTES: usize = 64;
@@ -17,6 +18,7 @@ const MAX_PORTAL_BYTES: usize = 64;
 /// Sets the defaults of the source in the spec of a volume.
 pub(crate) fn apply_defaults(mut spec: PersistentVolumeSpecMut<'_>) {
     spec.host_path().edit(|mut path| path.r#type().or(""));
+    spec.capacity().entries().into_iter().for_each(round_up);
 }
 
 /// Checks that a spec has exactly one source, and that one.

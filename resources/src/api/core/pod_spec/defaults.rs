@@ -14,6 +14,8 @@ use serde_json::Value;
 
 use super::resource_names::{HUGE_PAGES, is_of_pods};
 use super::{images, totals};
+use crate::api::core::volume_claim;
+use crate::support::resource_list::round_up;
 
 /// Annotations that had the init containers and their statuses before there were fields.
 const OLD_ANNOTATIONS: [&str; 4] = [
@@ -86,18 +88,6 @@ fn round_amounts(spec: &mut PodSpecMut<'_>) {
 fn round_resources(mut resources: ResourceRequirementsMut<'_>) {
     resources.limits().entries().into_iter().for_each(round_up);
     resources.requests().entries().into_iter().for_each(round_up);
-}
-
-fn round_up(amounts: &mut Fields) {
-    const NANOS_IN_THOUSANDTH: i128 = 1_000_000;
-    for amount in amounts.values_mut() {
-        // Amounts in canonical form show that they are finer.
-        let is_fine = amount.as_str().is_some_and(|text| text.ends_with(['n', 'u']));
-        let Some(quantity) = Amount::from_value(amount).quantity().filter(|_| is_fine) else { continue };
-        if let Some(thousandths) = quantity.milli_value() {
-            *amount = quantity.with_nanos(thousandths * NANOS_IN_THOUSANDTH).to_string().into();
-        }
-    }
 }
 
 fn apply(spec: &mut PodSpecMut<'_>) {
@@ -257,7 +247,7 @@ fn volume(mut volume: VolumeMut<'_>) {
         && let Some(mut template) = ephemeral.volume_claim_template().present()
         && let Some(mut spec) = template.spec().present()
     {
-        spec.volume_mode().or_if_absent("Filesystem");
+        volume_claim::apply_defaults(&mut spec);
     }
     if let Some(mut image) = volume.image().present() {
         let policy = images::pull_policy(image.reference().text());

@@ -6,11 +6,12 @@ use registry_core::RequestContext;
 use registry_core::api::validation::ErrorList;
 use registry_core::api::{FieldError, Object};
 use registry_core::resource::ObjectStrategy;
-use resource_views::core::v1::ResourceQuota;
+use resource_views::core::v1::{ResourceQuota, ResourceQuotaMut};
 use resource_views::{Map, Quantity};
 
 use super::scopes;
 use crate::api::core::pod_spec::{resource_names, validation};
+use crate::support::resource_list::round_up;
 
 /// The resources that a quota may limit besides requests, limits and counts.
 const STANDARD: [&str; 14] = [
@@ -36,6 +37,16 @@ const MORE: [&str; 5] =
 pub(super) struct ResourceQuotaStrategy;
 
 impl ObjectStrategy for ResourceQuotaStrategy {
+    fn apply_defaults(&self, object: &mut Object) {
+        ResourceQuotaMut(object).spec().edit(|mut spec| {
+            spec.hard().entries().into_iter().for_each(round_up);
+        });
+        ResourceQuotaMut(object).status().edit(|mut status| {
+            status.hard().entries().into_iter().for_each(round_up);
+            status.used().entries().into_iter().for_each(round_up);
+        });
+    }
+
     fn validate(&self, _context: &RequestContext, object: &Object) -> ErrorList {
         let mut errors = ErrorList::default();
         let spec = ResourceQuota(object).spec();

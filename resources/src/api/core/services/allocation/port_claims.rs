@@ -306,4 +306,23 @@ mod tests {
             assert!(claims.claim(PORT, &owner("a")).await.unwrap().is_some(), "no service came");
         }
     }
+
+    #[tokio::test]
+    async fn a_claim_of_a_name_that_no_service_can_have_is_given_back_or_taken_over() {
+        let (_installed, engine, claims) = claims();
+        for name in ["", "a/b", ".."] {
+            let revision = claims.claim(PORT, &owner(name)).await.unwrap().unwrap();
+            claims.remove(PORT, &owner(name), revision).await.unwrap();
+            assert!(claims.is_free(PORT).await.unwrap(), "{name:?}");
+
+            // Its server ended before it gave it back.
+            claims.claim(PORT, &owner(name)).await.unwrap().unwrap();
+            let left = engine.get(&claims.key(PORT)).await.unwrap().key_value.unwrap();
+            let state = claims.state(PORT, &left, &owner("a")).await.unwrap();
+            assert!(matches!(state, ClaimState::Pending), "{name:?}: its service may be written yet");
+            pass(&claims, GRACE);
+            let taken_over = claims.claim(PORT, &owner("a")).await.unwrap().unwrap();
+            claims.remove(PORT, &owner("a"), taken_over).await.unwrap();
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use registry_core::RequestContext;
-use registry_core::api::{CreateOptions, DeleteOptions, ListOptions, Object, StatusError};
+use registry_core::api::{CreateOptions, DeleteOptions, ListOptions, Object, Reason, StatusError};
 use registry_core::features::Features;
 use registry_core::registry::{InstalledApi, Store};
 use registry_core::resource::{ObjectStrategy as _, Resource as _};
@@ -137,6 +137,22 @@ async fn creations_that_fail_give_back_their_addresses_and_ports() {
         cluster.create(&format!("failing-{number}"), spec()).await.unwrap_err();
     }
     switch.fails.store(false, Ordering::SeqCst);
+    cluster.fill().await;
+}
+
+#[tokio::test]
+async fn services_with_names_that_none_can_have_give_back_their_addresses_and_ports() {
+    let cluster = Cluster::new(installed(PLURALS));
+    for name in ["", "/", "a/b", ".", "..", "%", "A"] {
+        for _ in 0..CAPACITY {
+            let refused = cluster.create(name, spec()).await.unwrap_err();
+            assert_eq!(refused.reason, Reason::Invalid, "{name:?}: {}", refused.message);
+        }
+    }
+    let asked =
+        json!({ "type": "NodePort", "clusterIP": "10.0.0.9", "ports": [{ "port": 80, "nodePort": 30_001 }] });
+    cluster.create("", asked.clone()).await.unwrap_err();
+    cluster.create("a", asked).await.unwrap();
     cluster.fill().await;
 }
 

@@ -98,7 +98,7 @@ impl fmt::Display for ServiceRange {
 #[derive(Debug, thiserror::Error)]
 pub enum RangeError {
     /// It has another form.
-    #[error("\"{0}\" is not a range of addresses such as 10.0.0.0/24")]
+    #[error("\"{0}\" is not a range of addresses: use one such as 10.0.0.0/24")]
     Malformed(String),
     /// It has too many IPv6 addresses: the prefix has this number of bits.
     #[error("shortest allowed prefix length for service CIDR is {SHORTEST_IPV6_PREFIX}, got {0}")]
