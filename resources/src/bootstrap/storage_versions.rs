@@ -150,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    async fn reports() -> (StorageVersionReports, watch::Sender<bool>) {
+    fn reports() -> (StorageVersionReports, watch::Sender<bool>) {
         let installed = crate::testing::installed(&["storageversions", "configmaps", "events"]);
         let (lease, has_lease) = watch::channel(false);
         let reports = StorageVersionReports {
@@ -169,7 +169,7 @@ mod tests {
 
     #[tokio::test]
     async fn resources_wait_for_their_report_and_reports_for_the_lease() {
-        let (reports, lease) = reports().await;
+        let (reports, lease) = reports();
         let pending = &reports.pending;
         let known = |group: &str, resource: &str| pending.find(group, resource).is_some();
         assert!(known("", "configmaps") && known("events.k8s.io", "events") && known("", "events"));
@@ -193,7 +193,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_failure_is_told_until_the_report_is_written() {
-        let (reports, _lease) = reports().await;
+        let (reports, _lease) = reports();
         let [configmaps, ..] = &reports.reports[..] else { panic!("a report") };
         reports.pending.note(configmaps, &Err(StatusError::internal("no space")));
         let pending = reports.pending.find("", "configmaps").unwrap();

@@ -169,7 +169,7 @@ fn a_trusted_certificate_that_is_no_authority_counts_itself_and_issues_none() {
     ] {
         let (pinned, of_pinned) = with_usages("pinned", is_ca, usages, None);
         for trusted in [vec![pinned.clone()], vec![authority.clone(), pinned.clone()]] {
-            assert_eq!(names(&[pinned.clone()], &trusted).as_deref(), Ok("pinned"));
+            assert_eq!(names(std::slice::from_ref(&pinned), &trusted).as_deref(), Ok("pinned"));
             let refused = names(&[signed(&of_pinned, "mallory")], &trusted).unwrap_err();
             assert!(refused.ends_with("x509: certificate signed by unknown authority"), "{refused}");
             let refused = names(&[signed(&of_pinned, "mallory"), pinned.clone()], &trusted).unwrap_err();

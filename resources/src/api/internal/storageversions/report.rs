@@ -127,8 +127,8 @@ fn with_equality(present: &Object, common: Option<&str>) -> Vec<Value> {
         "reason": reason,
         "message": message,
     });
-    if present.generation() != 0 {
-        condition["observedGeneration"] = present.generation().into();
+    if let (Some(condition), true) = (condition.as_object_mut(), present.generation() != 0) {
+        condition.insert("observedGeneration".to_owned(), present.generation().into());
     }
     match conditions.iter_mut().find(|entry| is_equality(entry)) {
         Some(entry) => *entry = condition,
