@@ -9,7 +9,7 @@ use resource_views::core::v1::{
 };
 use resource_views::meta::v1::ObjectMetaMut;
 use resource_views::slot::{Fields, Slot};
-use resource_views::{List, Map, Quantity as Amount, Typed as _};
+use resource_views::{List, Map, Quantity as Amount};
 use serde_json::Value;
 
 use super::resource_names::{HUGE_PAGES, is_of_pods};
