@@ -1,5 +1,6 @@
 use registry_core::api::Object;
 use registry_core::resource::Resource;
+use registry_core::rest::Storage as _;
 use serde_json::{Value, json};
 
 use super::limitranges::LimitRanges;

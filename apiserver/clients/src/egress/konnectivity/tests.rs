@@ -433,7 +433,7 @@ async fn a_server_that_does_not_read_stops_the_writer_and_is_left_after_a_time()
     let mut connection = server.connect().await.unwrap();
     let writing = async {
         let mut written = 0;
-        while connection.write_all(&[0; 64 * 1024]).await.is_ok() {
+        while connection.write_all(&vec![0; 64 * 1024]).await.is_ok() {
             written += 64 * 1024;
             assert!(written < 64 << 20, "nothing stops the writer");
         }
