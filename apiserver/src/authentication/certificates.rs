@@ -315,7 +315,7 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 pub(super) fn testing() -> (Arc<ClientTrust>, impl Fn(ClientCertificate) -> PeerCertificates) {
     let trust = Arc::new(ClientTrust::default());
-    trust.set(Some(Verifier::of_nobody()), Some(Verifier::of_nobody()));
+    trust.set(Some(Verifier::accepting_nothing()), Some(Verifier::accepting_nothing()));
     let judged = {
         let trust = trust.clone();
         move |certificate: ClientCertificate| {

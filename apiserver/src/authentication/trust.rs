@@ -177,7 +177,7 @@ impl Verifier {
 
     /// Creates a verifier that accepts nothing.
     #[cfg(test)]
-    pub(super) fn of_nobody() -> Self {
+    pub(super) fn accepting_nothing() -> Self {
         let issued = WebPkiClientVerifier::no_client_auth();
         Self { issued, has_issuers: false, authorities: Vec::new() }
     }

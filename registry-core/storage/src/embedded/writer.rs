@@ -72,7 +72,7 @@ pub(super) struct Queue {
     bytes_max: usize,
 }
 
-/// What is in the queue.
+/// The number and the size of the requests in the queue.
 #[derive(Default)]
 struct Queued {
     requests: AtomicUsize,
