@@ -416,7 +416,7 @@ current-context: here
     #[test]
     fn unusable_configurations_are_refused() {
         for (from, to, reason) in [
-            ("kind: Config", "kind: Pod", "no Config of version v1"),
+            ("kind: Config", "kind: Pod", "not a Config of version v1"),
             ("current-context: here", "", "no current-context"),
             (
                 "current-context: here",

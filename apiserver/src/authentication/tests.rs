@@ -62,6 +62,22 @@ async fn wrong_tokens_are_refused_and_nobody_is_anonymous() {
 }
 
 #[tokio::test]
+async fn users_who_are_marked_as_not_authenticated_are_not_in_the_group_of_all() {
+    let table =
+        TokenTable::parse("a,eve,1,system:unauthenticated\nb,system:anonymous,2,\nc,bob,3,devs").unwrap();
+    let authenticator = Authenticator::new(table, false);
+    for (shown, groups) in [
+        ("Bearer a", &["system:unauthenticated"][..]),
+        ("Bearer b", &[]),
+        ("Bearer c", &["devs", "system:authenticated"]),
+    ] {
+        let shown = &headers(&[("authorization", shown)]);
+        let user = authenticator.authenticate(None, shown, "/").await.unwrap();
+        assert_eq!(user.groups, groups, "{}", user.name);
+    }
+}
+
+#[tokio::test]
 async fn a_client_certificate_counts_before_a_token() {
     let (trust, judged) = certificates::testing();
     let with_certificates =

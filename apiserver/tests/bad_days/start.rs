@@ -79,7 +79,7 @@ async fn wrong_flags_and_files_are_told_before_anything_is_touched() {
         (&[&format!("--authorization-config={broken}")], "broken.yaml"),
         (&[&format!("--admission-control-config-file={broken}")], "--admission-control-config-file"),
         (&[&format!("--tracing-config-file={broken}")], "broken.yaml"),
-        (&[&format!("--token-auth-file={tokens}")], "token file, line 1"),
+        (&[&format!("--token-auth-file={tokens}")], "tokens.csv: line 1"),
         (&[&format!("--client-ca-file={no_certificate}")], "empty.pem"),
         (
             &[

@@ -336,7 +336,7 @@ mod tests {
         symlink(home.path().join("nowhere"), home.path().join("dangling")).unwrap();
         for name in ["file", "dangling"] {
             let error = create_directory(&home.path().join(name)).unwrap_err();
-            assert!(error.to_string().contains("no directory"), "{error}");
+            assert!(error.to_string().contains("not a directory"), "{error}");
         }
         // A link to a directory is one.
         symlink(&inner, home.path().join("link")).unwrap();

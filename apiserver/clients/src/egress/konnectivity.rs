@@ -11,6 +11,7 @@
 //!
 //! Kubernetes concept: `sigs.k8s.io/apiserver-network-proxy/konnectivity-client`.
 
+use std::net::Shutdown;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -101,11 +102,14 @@ async fn dial_and_serve(socket: PathBuf, target: String, mut answer: oneshot::Se
 /// A call whose server has connected to the target.
 struct Call {
     incoming: Streaming<Packet>,
-    /// The connection to the server, which ends with it.
-    channel: Channel,
+    /// The connection to the server, which ends with the call.
+    socket: Socket,
     /// The number of the connection.
     number: i64,
 }
+
+/// The socket of a call. The HTTP/2 connection would stay for as long as data waits for a server that does not read.
+struct Socket(std::os::unix::net::UnixStream);
 
 /// Tells the server, if it can be told soon, that a connection is not wanted any more.
 async fn abandon(
@@ -123,10 +127,10 @@ async fn abandon(
 
 /// Connects to the server, and waits for its answer to the first packet.
 async fn establish(socket: &Path, outgoing: mpsc::Receiver<Packet>, random: i64) -> Result<Call, DialError> {
-    let stream = UnixStream::connect(socket).await;
-    let stream = stream.map_err(|source| DialError::Socket { path: socket.to_owned(), source })?;
+    let failed = |source| DialError::Socket { path: socket.to_owned(), source };
+    let (stream, socket) = connect(socket).await.map_err(failed)?;
     let channel = channel_over(stream).await.map_err(TunnelError::from)?;
-    let mut client = tonic::client::Grpc::new(channel.clone());
+    let mut client = tonic::client::Grpc::new(channel);
     client.ready().await.map_err(|error| TunnelError::from(Status::unavailable(error.to_string())))?;
     let mut outgoing = outgoing;
     let packets = futures::stream::poll_fn(move |context| outgoing.poll_recv(context));
@@ -135,7 +139,14 @@ async fn establish(socket: &Path, outgoing: mpsc::Receiver<Packet>, random: i64)
     let answered = client.streaming(Request::new(packets), path, codec).await;
     let mut incoming = answered.map_err(TunnelError::from)?.into_inner();
     let number = dialed(&mut incoming, random).await?;
-    Ok(Call { incoming, channel, number })
+    Ok(Call { incoming, socket, number })
+}
+
+/// Connects to the server.
+async fn connect(path: &Path) -> std::io::Result<(UnixStream, Socket)> {
+    let stream = UnixStream::connect(path).await?.into_std()?;
+    let socket = Socket(stream.try_clone()?);
+    Ok((UnixStream::from_std(stream)?, socket))
 }
 
 /// Returns a channel over this connection, which is not made again when it is lost.
@@ -184,6 +195,13 @@ fn random() -> Option<i64> {
     let mut bytes = [0; 8];
     SystemRandom::new().fill(&mut bytes).ok()?;
     Some(i64::from_be_bytes(bytes) & i64::MAX)
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        // It fails if the server has closed the connection.
+        let _ = self.0.shutdown(Shutdown::Both);
+    }
 }
 
 impl From<Status> for TunnelError {

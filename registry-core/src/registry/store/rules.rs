@@ -8,7 +8,7 @@ use crate::resource::ResourceType;
 
 /// The rules by which a path of a resource changes its objects. The store implements the rules that all paths share (names,
 /// namespaces, metadata, conflicts, retries); a custom subresource passes its rules to
-/// [`Store::update_by`](super::Store::update_by).
+/// [`Store::with_rules`](super::Store::with_rules).
 ///
 /// Kubernetes concept: `rest.RESTUpdateStrategy`, one per path.
 pub trait UpdateRules: Send + Sync {

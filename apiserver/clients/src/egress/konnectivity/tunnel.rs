@@ -61,7 +61,7 @@ impl Tunnel {
 
     /// Passes bytes on until the connection ends.
     pub(super) async fn serve(self) {
-        let Self { call: Call { mut incoming, channel, number }, packets, bytes, failure, presence } = self;
+        let Self { call: Call { mut incoming, socket, number }, packets, bytes, failure, presence } = self;
         let (from_user, mut to_user) = tokio::io::split(bytes);
         let closed = async {
             send(from_user, &packets, number).await;
@@ -82,7 +82,7 @@ impl Tunnel {
         }
         // The user sees the end after its reason.
         let _ = to_user.shutdown().await;
-        drop(channel);
+        drop(socket);
     }
 }
 
