@@ -104,7 +104,7 @@ pub(super) fn request(target: &str) -> Result<Request<Full<Bytes>>, ApiServerErr
     request.map_err(|error| ApiServerError::Request(error.into()))
 }
 
-/// Returns the error of an answer that is not success.
+/// Returns the error of an answer without success.
 pub(super) fn refusal(code: StatusCode, status: &Value) -> ApiServerError {
     let Refusal { message, .. } = Refusal::new(code, status);
     match code {

@@ -103,7 +103,7 @@ impl QuotaController {
         let stores: Vec<Arc<Store>> = kinds.preferred.iter().filter_map(|kind| kind.store.clone()).collect();
         let totals = self.usage.totals(&object, &stores, history).await;
         let totals = totals.map_err(|failure| Failure::none(failure.to_string()))?;
-        if !totals.is_said {
+        if !totals.is_stored {
             // A charge since the quota was read makes this a conflict.
             set(&mut quota, "status", json!({"hard": totals.hard, "used": totals.used}));
             self.client.replace(&format!("{path}/status"), &quota).await?;

@@ -29,7 +29,7 @@ pub(super) fn explained(error: Error, command: &mut Command, arguments: &[OsStri
         ErrorKind::InvalidSubcommand => {
             named(&error, ContextKind::InvalidSubcommand).map(|word| unknown_command(word, command, own))
         }
-        ErrorKind::ValueValidation => wrong_number(&error),
+        ErrorKind::ValueValidation => wrong_value(&error),
         ErrorKind::MissingRequiredArgument if is_about_subject(&error) => Some(NO_SUBJECT.to_owned()),
         _ => None,
     };
@@ -55,7 +55,7 @@ fn is_about_subject(error: &Error) -> bool {
 }
 
 /// Returns the text about a value that is not a number or an address, for which Rust's library has words of its own.
-fn wrong_number(error: &Error) -> Option<String> {
+fn wrong_value(error: &Error) -> Option<String> {
     let source = error.source()?;
     let reason = match source.downcast_ref::<ParseIntError>().map(ParseIntError::kind) {
         Some(IntErrorKind::PosOverflow) => "it is too large",
@@ -85,6 +85,9 @@ fn unknown_argument(given: &str, command: &Command, arguments: &[OsString]) -> O
 }
 
 fn unknown_command(word: &str, command: &Command, arguments: &[OsString]) -> String {
+    if word == "version" {
+        return "'version' is not a command: use --version".to_owned();
+    }
     if let Some(text) = value_apart(word, command, arguments) {
         return text;
     }
@@ -98,9 +101,6 @@ fn unknown_command(word: &str, command: &Command, arguments: &[OsString]) -> Str
     let mut names: Vec<&str> = visible.map(Command::get_name).filter(|name| *name != "help").collect();
     names.sort_unstable();
     let commands = names.join(", ");
-    if word == "version" {
-        return "'version' is not a command: use --version".to_owned();
-    }
     if std::ptr::eq(parent, command) {
         format!("'{word}' is not a command: use one of {commands}, or leave it out to start a server")
     } else {

@@ -118,7 +118,7 @@ impl ServerLeases for StoredServerLeases {
         let range = RangeRequest { start: prefix, end: &end, limit: MAX_SERVERS, revision: None };
         let ranged = engine.range(range).await.map_err(StatusError::internal)?;
         let keys = ranged.key_values.iter();
-        // What is not an address is no record of a server.
+        // A key that is not an address is not the record of a server.
         Ok(keys.filter_map(|entry| entry.key.strip_prefix(prefix)?.parse().ok()).collect())
     }
 }

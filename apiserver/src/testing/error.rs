@@ -19,7 +19,7 @@ pub enum CallError {
     /// The answer broke off.
     #[error(transparent)]
     Answer(#[from] AnswerError),
-    /// The answer is not success.
+    /// The answer has a status other than success.
     #[error("{status}: {body}")]
     Refused {
         /// The status.

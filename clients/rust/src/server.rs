@@ -71,7 +71,7 @@ impl TestServer {
     /// Sends a request, with a JSON body unless it is `null`, and returns the answer.
     ///
     /// # Errors
-    /// Fails with the status and the body of an answer that is not success.
+    /// Fails with the status and the body of an answer without success.
     pub async fn request(&self, method: &str, path: &str, body: &Value) -> Result<Value, RequestError> {
         self.inner.call(method, path, body).await.map_err(|error| RequestError {
             method: method.to_owned(),

@@ -1,14 +1,17 @@
 //! Lists of amounts of resources.
 
-use resource_views::Quantity as Amount;
-use resource_views::Typed as _;
-use resource_views::slot::Fields;
+use resource_views::slot::{Fields, Slot};
+use resource_views::{Map, Quantity as Amount, Typed as _};
 
 /// The number of the smallest units that quantities have in a thousandth.
 const NANOS_IN_THOUSANDTH: i128 = 1_000_000;
 
 /// Rounds amounts up to thousandths. (`SetDefaults_ResourceList` in `pkg/apis/core/v1/defaults.go`.)
-pub(crate) fn round_up(amounts: &mut Fields) {
+pub(crate) fn round_up(amounts: Slot<'_, Map<Amount<'_, '_>>>) {
+    amounts.entries().into_iter().for_each(round_up_entries);
+}
+
+fn round_up_entries(amounts: &mut Fields) {
     for amount in amounts.values_mut() {
         // Amounts in canonical form show that they may be finer.
         let may_be_fine =
@@ -45,7 +48,7 @@ mod tests {
         ] {
             let mut amounts = Fields::new();
             amounts.insert("cpu".to_owned(), given.into());
-            round_up(&mut amounts);
+            round_up_entries(&mut amounts);
             assert_eq!(amounts["cpu"], json!(expected), "{given}");
         }
     }

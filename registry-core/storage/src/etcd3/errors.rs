@@ -121,7 +121,7 @@ pub(super) fn with_causes(error: &Error) -> String {
     }
 }
 
-/// Returns a message and its causes, each told once: transport errors wrap the informative one several times.
+/// Returns a message and its causes, each text once: transport errors wrap the informative one several times.
 fn without_repetition(message: &str, mut cause: Option<&dyn std::error::Error>) -> String {
     let mut texts = vec![message.to_owned()];
     while let Some(error) = cause {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn each_cause_is_told_once() {
+    fn each_cause_is_shown_once() {
         for (texts, shown) in [
             (
                 &["tcp connect error", "transport error", "tcp connect error", "refused"][..],

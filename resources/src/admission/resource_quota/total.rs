@@ -32,8 +32,8 @@ pub struct QuotaTotals {
     pub hard: BTreeMap<String, String>,
     /// The usage by the same names.
     pub used: BTreeMap<String, String>,
-    /// Whether the status of the quota says the same.
-    pub is_said: bool,
+    /// Whether the status of the quota has these already.
+    pub is_stored: bool,
     /// The history for the next count, if the status of the quota says this.
     pub history: QuotaHistory,
     /// The time after which a further count can give back usage that no object has.
@@ -78,7 +78,7 @@ impl QuotaUsage {
         let mut used = stored.clone();
         used.retain(|name, _| hard.contains_key(name));
         used.extend(settled);
-        let is_said =
+        let is_stored =
             totals::are_equal(&stored, &used) && totals::are_equal(&totals::read(quota.get(&HARD)), &hard);
         let has_status = quota.get(&HARD).is_some() && quota.get(&USED).is_some();
         // The texts stay as they were written.
@@ -88,7 +88,7 @@ impl QuotaUsage {
         Ok(QuotaTotals {
             hard: hard.map(|(name, value)| (name.clone(), text(value))).collect(),
             used: used.into_iter().map(|(name, amount)| (name, amount.to_string())).collect(),
-            is_said: is_said && has_status,
+            is_stored: is_stored && has_status,
             history,
             again_after,
         })

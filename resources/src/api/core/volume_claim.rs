@@ -50,8 +50,8 @@ pub(crate) fn storage_class(object: &Object) -> Value {
 pub(crate) fn apply_defaults(spec: &mut PersistentVolumeClaimSpecMut<'_>) {
     spec.volume_mode().or_if_absent("Filesystem");
     spec.resources().edit(|mut resources| {
-        resources.limits().entries().into_iter().for_each(round_up);
-        resources.requests().entries().into_iter().for_each(round_up);
+        round_up(resources.limits());
+        round_up(resources.requests());
     });
 }
 

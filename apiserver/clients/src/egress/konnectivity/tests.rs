@@ -179,7 +179,7 @@ async fn a_connection_has_the_bytes_of_both_sides_until_it_is_closed() {
             }
         }
         assert_eq!(received.len(), 1_000_000);
-        // What comes after the request is read too.
+        // The bytes that follow the request are read too.
         for part in received.chunks(300_000) {
             call.send(data(NUMBER, part.to_vec())).await.unwrap();
         }

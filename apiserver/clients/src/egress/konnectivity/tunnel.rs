@@ -116,7 +116,7 @@ async fn receive(
         let packet = incoming.message().await?.ok_or(TunnelError::Closed)?;
         match packet.payload {
             Some(Payload::Data(data)) if data.number == number => {
-                // Who has gone does not read, and the confirmation is awaited all the same.
+                // A user that has dropped the connection does not read. The confirmation of the server is still awaited.
                 if to_user.write_all(&data.data).await.is_err() {
                     unread += data.data.len();
                 }

@@ -80,11 +80,11 @@ fn derive_defaults(mut limit: LimitRangeItemMut<'_>) {
 }
 
 fn round_amounts(mut limit: LimitRangeItemMut<'_>) {
-    limit.max().entries().into_iter().for_each(round_up);
-    limit.min().entries().into_iter().for_each(round_up);
-    limit.default().entries().into_iter().for_each(round_up);
-    limit.default_request().entries().into_iter().for_each(round_up);
-    limit.max_limit_request_ratio().entries().into_iter().for_each(round_up);
+    round_up(limit.max());
+    round_up(limit.min());
+    round_up(limit.default());
+    round_up(limit.default_request());
+    round_up(limit.max_limit_request_ratio());
 }
 
 /// Adds the amounts of resources that have none.

@@ -39,8 +39,8 @@ impl ObjectStrategy for NodeStrategy {
             object.set(&["status", "allocatable"], capacity);
         }
         NodeMut(object).status().edit(|mut status| {
-            status.capacity().entries().into_iter().for_each(round_up);
-            status.allocatable().entries().into_iter().for_each(round_up);
+            round_up(status.capacity());
+            round_up(status.allocatable());
         });
     }
 

@@ -33,8 +33,8 @@ impl ObjectStrategy for PersistentVolumeClaimStrategy {
         volume_claim::apply_defaults(&mut PersistentVolumeClaimMut(object).spec().or_new());
         let mut status = PersistentVolumeClaimMut(object).status().or_new();
         status.phase().or("Pending");
-        status.capacity().entries().into_iter().for_each(round_up);
-        status.allocated_resources().entries().into_iter().for_each(round_up);
+        round_up(status.capacity());
+        round_up(status.allocated_resources());
     }
 
     fn prepare_for_create(&self, _context: &RequestContext, object: &mut Object) {

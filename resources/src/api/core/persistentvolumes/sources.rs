@@ -18,7 +18,7 @@ const MAX_PORTAL_BYTES: usize = 64;
 /// Sets the defaults of the source in the spec of a volume.
 pub(crate) fn apply_defaults(mut spec: PersistentVolumeSpecMut<'_>) {
     spec.host_path().edit(|mut path| path.r#type().or(""));
-    spec.capacity().entries().into_iter().for_each(round_up);
+    round_up(spec.capacity());
 }
 
 /// Checks that a spec has exactly one source, and that one.

@@ -78,7 +78,7 @@ pub(crate) fn each_container(spec: &mut PodSpecMut<'_>, edit: impl Fn(ContainerM
 
 /// Rounds amounts up to thousandths.
 fn round_amounts(spec: &mut PodSpecMut<'_>) {
-    spec.overhead().entries().into_iter().for_each(round_up);
+    round_up(spec.overhead());
     spec.resources().edit(round_resources);
     each_container(spec, |mut container| {
         container.resources().edit(round_resources);
@@ -86,8 +86,8 @@ fn round_amounts(spec: &mut PodSpecMut<'_>) {
 }
 
 fn round_resources(mut resources: ResourceRequirementsMut<'_>) {
-    resources.limits().entries().into_iter().for_each(round_up);
-    resources.requests().entries().into_iter().for_each(round_up);
+    round_up(resources.limits());
+    round_up(resources.requests());
 }
 
 fn apply(spec: &mut PodSpecMut<'_>) {

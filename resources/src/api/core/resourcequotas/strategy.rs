@@ -39,11 +39,11 @@ pub(super) struct ResourceQuotaStrategy;
 impl ObjectStrategy for ResourceQuotaStrategy {
     fn apply_defaults(&self, object: &mut Object) {
         ResourceQuotaMut(object).spec().edit(|mut spec| {
-            spec.hard().entries().into_iter().for_each(round_up);
+            round_up(spec.hard());
         });
         ResourceQuotaMut(object).status().edit(|mut status| {
-            status.hard().entries().into_iter().for_each(round_up);
-            status.used().entries().into_iter().for_each(round_up);
+            round_up(status.hard());
+            round_up(status.used());
         });
     }
 
